@@ -24,7 +24,7 @@ from fivefold.cli.recipes import overrides_of
 from fivefold.retrieval.recipe import RACED, WHOLE, FusionSpec, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.retrieval.stages import STAGES
-from fivefold.values.limits import MAX_CONTENT, MAX_EXTRACTED, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
+from fivefold.values.validate import MAX_CONTENT, MAX_EXTRACTED, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from tests.support.field_tables import TABLES, Table
 from tests.support.postgres import Server
 from tests.support.shell import ARGS

@@ -143,12 +143,6 @@ def kept(path: Path) -> bool:
     return not any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
 
 
-def test_tests_lie_where_the_code_lies() -> None:
-    found = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
-    strays = [str(folder) for folder in found if not (SRC / folder).is_dir() and folder.parts[0] not in OF_NO_FOLDER]
-    assert strays == []
-
-
 def test_no_flags_below_the_command_line() -> None:
     """An error carries data; the command line says which of its options helps. A whole flag is an argument to run."""
     found = []

@@ -13,8 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.stores import protocol as store_parts
-from fivefold.values.memory import RecordChanges
-from fivefold.values.records import RECORD_FIELDS
+from fivefold.values.memory import RECORD_FIELDS, RecordChanges
 
 FACES = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
 

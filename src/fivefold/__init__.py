@@ -11,11 +11,11 @@ __version__ = VERSION
 _HOME = {
     "AsyncEngine": "engine.async_engine",
     "AsyncGraph": "engine.async_engine",
-    "AsyncStore": "engine.async_opening",
+    "AsyncStore": "engine.async_engine",
     "Engine": "engine",
     "SharedStore": "engine",
-    "aopen": "engine.async_opening",
-    "astore": "engine.async_opening",
+    "aopen": "engine.async_engine",
+    "astore": "engine.async_engine",
     "open": "engine",
     "store": "engine",
     "Call": "errors",
@@ -44,14 +44,14 @@ _HOME = {
     "UnfinishedCopy": "errors",
     "UnknownRecipe": "errors",
     "Adaptation": "learning.adaptation",
-    "LearnedFromUse": "learning.from_use",
+    "LearnedFromUse": "learning.training",
     "Figures": "learning.reranker",
     "Verdict": "learning.reranker",
-    "BadModel": "models.binary",
-    "Embedder": "models.embedders.base",
-    "TokenEmbedder": "models.embedders.base",
+    "BadModel": "models.shipped",
+    "Embedder": "models.embedders",
+    "TokenEmbedder": "models.embedders",
     "RemoteError": "models.remote",
-    "Reranker": "models.rerankers.base",
+    "Reranker": "models.rerankers",
     "Observer": "observers",
     "Write": "observers",
     "History": "retrieval.browse",
@@ -76,41 +76,41 @@ _HOME = {
     "Store": "stores.protocol",
     "Writer": "stores.protocol",
     "Filter": "values.filters",
-    "HealthReport": "values.health",
-    "HealthExample": "values.health",
-    "HealthFinding": "values.health",
+    "HealthReport": "values.reports",
+    "HealthExample": "values.reports",
+    "HealthFinding": "values.reports",
     "MetadataTest": "values.filters",
     "TimeSettings": "text.time_grammar.settings",
     "NamespaceRefused": "values.access",
     "Refused": "values.access",
     "Unauthorized": "values.access",
-    "Demand": "values.demands",
-    "Correction": "values.extraction",
-    "Extraction": "values.extraction",
-    "Extractor": "values.extraction",
-    "Mention": "values.extraction",
-    "Span": "values.extraction",
-    "Statement": "values.extraction",
-    "Edge": "values.graph",
-    "Entity": "values.graph",
-    "Relation": "values.graph",
+    "Demand": "values.query",
+    "Correction": "values.entities",
+    "Extraction": "values.entities",
+    "Extractor": "values.entities",
+    "Mention": "values.entities",
+    "Span": "values.entities",
+    "Statement": "values.entities",
+    "Edge": "values.entities",
+    "Entity": "values.entities",
+    "Relation": "values.entities",
     "Memory": "values.memory",
     "Record": "values.memory",
     "Session": "values.memory",
-    "Page": "values.paging",
+    "Page": "values.reports",
     "Cue": "values.query",
     "EntityRef": "values.query",
     "Meaning": "values.query",
     "Query": "values.query",
     "Weights": "values.query",
     "Window": "values.query",
-    "Passage": "values.reading",
-    "QuestionReading": "values.reading",
-    "Reading": "values.reading",
+    "Passage": "values.vectors",
+    "QuestionReading": "values.vectors",
+    "Reading": "values.vectors",
     "Hit": "values.recall",
     "Recall": "values.recall",
-    "HitSummary": "values.recall_summary",
-    "RecallSummary": "values.recall_summary",
+    "HitSummary": "values.recall",
+    "RecallSummary": "values.recall",
     "Candidate": "values.recall_trace",
     "Dropped": "values.recall_trace",
     "Effort": "values.recall_trace",
@@ -138,7 +138,7 @@ _HOME = {
     "Report": "values.reports",
     "Stats": "values.reports",
     "Sweep": "values.reports",
-    "Graph": "writing.graph",
+    "Graph": "writing.entity_graph",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
 
@@ -151,9 +151,9 @@ if TYPE_CHECKING:
     from fivefold.engine import store as store
     from fivefold.engine.async_engine import AsyncEngine as AsyncEngine
     from fivefold.engine.async_engine import AsyncGraph as AsyncGraph
-    from fivefold.engine.async_opening import AsyncStore as AsyncStore
-    from fivefold.engine.async_opening import aopen as aopen
-    from fivefold.engine.async_opening import astore as astore
+    from fivefold.engine.async_engine import AsyncStore as AsyncStore
+    from fivefold.engine.async_engine import aopen as aopen
+    from fivefold.engine.async_engine import astore as astore
     from fivefold.errors import Call as Call
     from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull
@@ -180,14 +180,14 @@ if TYPE_CHECKING:
     from fivefold.errors import UnfinishedCopy as UnfinishedCopy
     from fivefold.errors import UnknownRecipe as UnknownRecipe
     from fivefold.learning.adaptation import Adaptation as Adaptation
-    from fivefold.learning.from_use import LearnedFromUse as LearnedFromUse
     from fivefold.learning.reranker import Figures as Figures
     from fivefold.learning.reranker import Verdict as Verdict
-    from fivefold.models.binary import BadModel as BadModel
-    from fivefold.models.embedders.base import Embedder as Embedder
-    from fivefold.models.embedders.base import TokenEmbedder as TokenEmbedder
+    from fivefold.learning.training import LearnedFromUse as LearnedFromUse
+    from fivefold.models.embedders import Embedder as Embedder
+    from fivefold.models.embedders import TokenEmbedder as TokenEmbedder
     from fivefold.models.remote import RemoteError as RemoteError
-    from fivefold.models.rerankers.base import Reranker as Reranker
+    from fivefold.models.rerankers import Reranker as Reranker
+    from fivefold.models.shipped import BadModel as BadModel
     from fivefold.observers import Observer as Observer
     from fivefold.observers import Write as Write
     from fivefold.retrieval.browse import History as History
@@ -215,38 +215,31 @@ if TYPE_CHECKING:
     from fivefold.values.access import NamespaceRefused as NamespaceRefused
     from fivefold.values.access import Refused as Refused
     from fivefold.values.access import Unauthorized as Unauthorized
-    from fivefold.values.demands import Demand as Demand
-    from fivefold.values.extraction import Correction as Correction
-    from fivefold.values.extraction import Extraction as Extraction
-    from fivefold.values.extraction import Extractor as Extractor
-    from fivefold.values.extraction import Mention as Mention
-    from fivefold.values.extraction import Span as Span
-    from fivefold.values.extraction import Statement as Statement
+    from fivefold.values.entities import Correction as Correction
+    from fivefold.values.entities import Edge as Edge
+    from fivefold.values.entities import Entity as Entity
+    from fivefold.values.entities import Extraction as Extraction
+    from fivefold.values.entities import Extractor as Extractor
+    from fivefold.values.entities import Mention as Mention
+    from fivefold.values.entities import Relation as Relation
+    from fivefold.values.entities import Span as Span
+    from fivefold.values.entities import Statement as Statement
     from fivefold.values.filters import Filter as Filter
     from fivefold.values.filters import MetadataTest as MetadataTest
-    from fivefold.values.graph import Edge as Edge
-    from fivefold.values.graph import Entity as Entity
-    from fivefold.values.graph import Relation as Relation
-    from fivefold.values.health import HealthExample as HealthExample
-    from fivefold.values.health import HealthFinding as HealthFinding
-    from fivefold.values.health import HealthReport as HealthReport
     from fivefold.values.memory import Memory as Memory
     from fivefold.values.memory import Record as Record
     from fivefold.values.memory import Session as Session
-    from fivefold.values.paging import Page as Page
     from fivefold.values.query import Cue as Cue
+    from fivefold.values.query import Demand as Demand
     from fivefold.values.query import EntityRef as EntityRef
     from fivefold.values.query import Meaning as Meaning
     from fivefold.values.query import Query as Query
     from fivefold.values.query import Weights as Weights
     from fivefold.values.query import Window as Window
-    from fivefold.values.reading import Passage as Passage
-    from fivefold.values.reading import QuestionReading as QuestionReading
-    from fivefold.values.reading import Reading as Reading
     from fivefold.values.recall import Hit as Hit
+    from fivefold.values.recall import HitSummary as HitSummary
     from fivefold.values.recall import Recall as Recall
-    from fivefold.values.recall_summary import HitSummary as HitSummary
-    from fivefold.values.recall_summary import RecallSummary as RecallSummary
+    from fivefold.values.recall import RecallSummary as RecallSummary
     from fivefold.values.recall_trace import Candidate as Candidate
     from fivefold.values.recall_trace import Dropped as Dropped
     from fivefold.values.recall_trace import Effort as Effort
@@ -269,12 +262,19 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Erasure as Erasure
     from fivefold.values.reports import Finding as Finding
+    from fivefold.values.reports import HealthExample as HealthExample
+    from fivefold.values.reports import HealthFinding as HealthFinding
+    from fivefold.values.reports import HealthReport as HealthReport
     from fivefold.values.reports import Link as Link
     from fivefold.values.reports import Merged as Merged
+    from fivefold.values.reports import Page as Page
     from fivefold.values.reports import Report as Report
     from fivefold.values.reports import Stats as Stats
     from fivefold.values.reports import Sweep as Sweep
-    from fivefold.writing.graph import Graph as Graph
+    from fivefold.values.vectors import Passage as Passage
+    from fivefold.values.vectors import QuestionReading as QuestionReading
+    from fivefold.values.vectors import Reading as Reading
+    from fivefold.writing.entity_graph import Graph as Graph
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fivefold.text.time_grammar import TimeSettings
-from fivefold.values.field_types import About, Between, RecentTurns, Rule, Share
-from fivefold.values.fields import build
+from fivefold.values.fields import About, Between, RecentTurns, Rule, Share, build
 from fivefold.values.memory import Origin, Type
 
 

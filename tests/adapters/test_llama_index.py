@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from fivefold.adapters.hits import OPENING
 from fivefold.adapters.llama_index import FivefoldMemory, FivefoldMemoryBlock, FivefoldRetriever
 from fivefold.engine import Engine
-from fivefold.text.fence import CLOSE, OPEN, fenced
+from fivefold.text.display import CLOSE, OPEN, fenced
 
 pytestmark = pytest.mark.slow
 

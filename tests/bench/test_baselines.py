@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fivefold import InvalidInput
 from fivefold.models.embedders import Matrix, Progress, unit
-from fivefold.models.embedders.minilm import MiniLM
+from fivefold.models.embedders.packages import MiniLM
 from fivefold_bench.contestants import bm25, dense
 from fivefold_bench.data import Dataset, Question
 

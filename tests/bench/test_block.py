@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import fivefold
-from fivefold.text.tokens import tokens
+from fivefold.text.passages import tokens
 from fivefold.values.memory import Record
 from fivefold_bench.benchmark import Options
 from fivefold_bench.block import BlockReport, BlockRow, draw_evidence, markdown, pack, run_blocks, table_rows

@@ -18,8 +18,8 @@ import pytest
 from fivefold.errors import EmbedderError
 from fivefold.models.embedders import Matrix, Progress, gives_tokens, unit
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
-from fivefold.models.embedders.minilm import MiniLM
-from fivefold.values.reading import Passage, QuestionReading, Reading
+from fivefold.models.embedders.packages import MiniLM
+from fivefold.values.vectors import Passage, QuestionReading, Reading
 from fivefold_bench import cache
 from fivefold_bench.cache import BATCH, CachedEmbedder, CachedTokenEmbedder, cached, default_path
 

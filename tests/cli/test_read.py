@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fivefold.retrieval.prompt_block import OPENING
-from fivefold.text.fence import OPEN
+from fivefold.text.display import OPEN
 from tests.support.shell import Command, Small
 
 

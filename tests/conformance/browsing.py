@@ -14,7 +14,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.stores.protocol import Store
 from fivefold.values.memory import Memory
-from fivefold.values.paging import Page
+from fivefold.values.reports import Page
 
 from .fixtures import StoreFixtures
 from .store_pair import StorePair, opened

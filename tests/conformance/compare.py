@@ -17,7 +17,7 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Candidate, RouteRun
 from fivefold.values.serialize import Json, plain
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import shorten
 
 NEAR = 1e-4
 TIE = 1e-6

@@ -7,7 +7,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.features import unpack_features
+from fivefold.learning.reranker import unpack_features
 from fivefold.stores import open_store
 from fivefold.stores.protocol import PastQuestion, Store
 

@@ -10,7 +10,7 @@ from fivefold.engine import Engine
 from fivefold.stores.protocol import Store
 from fivefold.stores.queries import Walk
 from fivefold.values.recall_trace import RouteHit
-from fivefold.writing.graph import Graph
+from fivefold.writing.entity_graph import Graph
 
 from .fixtures import StoreFixtures
 from .recipes import steady_with

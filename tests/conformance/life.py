@@ -11,8 +11,8 @@ from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.stores.protocol import Store
 from fivefold.stores.tables import FORGOTTEN
-from fivefold.values.health import health_filters
 from fivefold.values.memory import ORIGINS
+from fivefold.values.reports import health_filters
 
 from .fixtures import StoreFixtures
 from .recipes import steady_recipes

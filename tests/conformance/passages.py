@@ -14,7 +14,7 @@ import pytest
 from fivefold.stores.protocol import Entry, Store, VectorSpace, Writer
 from fivefold.stores.queries import Arm
 from fivefold.values.filters import Filter
-from fivefold.values.records import record_of
+from fivefold.values.memory import record_of
 from fivefold.values.reports import Finding
 from fivefold.values.vectors import Matrix, PassageVectors, Vector
 from fivefold.writing.draft import draft

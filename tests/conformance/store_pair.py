@@ -16,11 +16,10 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.transfer.jsonl import export_lines
-from fivefold.values.graph import Edge, Entity
+from fivefold.values.entities import Edge, Entity
 from fivefold.values.memory import RecordInput
-from fivefold.values.paging import Page
 from fivefold.values.recall import Recall
-from fivefold.values.reports import Stats
+from fivefold.values.reports import Page, Stats
 from fivefold.values.serialize import Json, plain
 
 from .compare import differences, renamed, session_names, trace, unlike

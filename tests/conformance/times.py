@@ -15,9 +15,8 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.stores.protocol import Entry, Store, Writer
 from fivefold.stores.queries import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
-from fivefold.values.extraction import Span
-from fivefold.values.memory import Type
-from fivefold.values.records import record_of
+from fivefold.values.entities import Span
+from fivefold.values.memory import Type, record_of
 from fivefold.writing.draft import draft
 from fivefold.writing.extract import extractor
 

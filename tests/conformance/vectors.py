@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from fivefold.models.embedders import Embedder, Matrix, Progress, unit
 from fivefold.models.token_vectors import pack
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span, Vector
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -16,12 +16,11 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
-from fivefold.engine import async_opening
-from fivefold.engine.async_calls import LENGTHY, READS, ROUTES, WRITES
-from fivefold.engine.async_engine import AsyncEngine, AsyncGraph
+from fivefold.engine import async_engine as async_opening
+from fivefold.engine.async_engine import LENGTHY, READS, ROUTES, WRITES, AsyncEngine, AsyncGraph
 from fivefold.engine.engine import Engine
-from fivefold.engine.shared_store import SharedStore
-from fivefold.writing.graph import Graph
+from fivefold.engine.opening import SharedStore
+from fivefold.writing.entity_graph import Graph
 from tests.support.toy_engine import Toy, toy
 
 PATIENCE_S = 60.0

@@ -13,7 +13,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine, idle_check
 from fivefold.stores import open_store
-from fivefold.writing import drift
+from fivefold.writing import rebuild as drift
 from tests.support.clock import Clock
 from tests.support.toy_engine import Toy, toy
 

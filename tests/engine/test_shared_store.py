@@ -12,9 +12,9 @@ import pytest
 import fivefold
 from fivefold.engine import SharedStore
 from fivefold.learning import training
-from fivefold.learning.lessons import Lesson, read_lessons
 from fivefold.learning.model_store import model_path, reranker_store
 from fivefold.learning.reranker import Verdict
+from fivefold.learning.training import Lesson, read_lessons
 from fivefold.stores.postgres.row_level_security import TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Reader

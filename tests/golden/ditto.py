@@ -11,8 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from fivefold.models.embedders import DEFAULT, embedder
-from fivefold.models.weights import FALLBACK, features, predict, shipped, without
-from fivefold.models.weights.model import TARGETS, Intent, shapes
+from fivefold.models.weights import FALLBACK, TARGETS, Intent, features, predict, shapes, shipped, without
 from fivefold.values.decay import Curve, Decay
 
 from .figures import FALLBACK_WEIGHTS, LEFT, PARAMETERS

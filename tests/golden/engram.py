@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from fivefold.learning.features import NAMES
+from fivefold.learning.reranker import NAMES
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes.associative import attend
 from fivefold.retrieval.stages.noise import RERANKED

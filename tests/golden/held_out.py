@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fivefold.models.weights.model import Intent
+from fivefold.models.weights import Intent
 
 HELD_OUT: Mapping[Intent, tuple[str, ...]] = {
     "semantic": (

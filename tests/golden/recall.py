@@ -10,7 +10,7 @@ from fivefold.stores.protocol import TYPE_VOCABULARY
 from fivefold.stores.queries import Walk
 from fivefold.values.query import Query
 from fivefold.values.times import as_utc
-from fivefold.writing import drift
+from fivefold.writing import rebuild as drift
 from fivefold.writing.type_vocabulary import load_type_vocabulary
 
 from .golden import Golden

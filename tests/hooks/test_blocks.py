@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fivefold.engine import Engine
-from fivefold.hooks.blocks import LAST_TURNS, prompt_block, session_block
+from fivefold.hooks.requests import LAST_TURNS, prompt_block, session_block
 from fivefold.hooks.state import HookSettings
-from fivefold.text.tokens import tokens
+from fivefold.text.passages import tokens
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced
 
 SETTINGS = HookSettings(store="unused", min_chance=0.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fivefold.errors import InvalidFile
 from fivefold.hooks.agents import AGENTS, Agent, agent_named
-from fivefold.hooks.configuration import FileChange, command, installation, installed_events, removal
+from fivefold.hooks.manage import FileChange, command, installation, installed_events, removal
 
 STATE = Path("/home/ana/.fivefold")
 FOREIGN: dict[str, Any] = {

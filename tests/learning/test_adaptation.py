@@ -22,13 +22,14 @@ from fivefold.learning.adaptation import (
     STEP,
     SURE,
     Adaptation,
+    ShownHit,
     adapt,
     fade,
     learn,
     likelihood,
     load_adaptation,
+    shown_hits,
 )
-from fivefold.learning.weight_signals import ShownHit, shown_hits
 from fivefold.models.weights import is_fallback
 from fivefold.values.query import Weights
 

@@ -8,9 +8,7 @@ import threading
 import pytest
 
 from fivefold.learning import training
-from fivefold.learning.background_training import BackgroundTraining
-from fivefold.learning.fitting import fit
-from fivefold.learning.training import learned_reranker
+from fivefold.learning.training import BackgroundTraining, fit, learned_reranker
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fivefold
-from fivefold.learning.features import (
+from fivefold.learning.reranker import (
     NAMES,
     VERSION,
     base_score,
@@ -21,7 +21,7 @@ from fivefold.learning.features import (
     search_kinds,
     unpack_features,
 )
-from fivefold.learning.lessons import read_lessons
+from fivefold.learning.training import read_lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.recall_trace import Candidate, Evidence, Plan, RoutePlan

@@ -12,10 +12,9 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
-from fivefold.learning.lessons import read_lessons
 from fivefold.learning.model_store import NEVER
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import forget_reranker, learned_reranker, train_reranker
+from fivefold.learning.training import forget_reranker, learned_reranker, read_lessons, train_reranker
 from fivefold.retrieval.stages.base import best_first
 from tests.support.synthetic_users import (
     User,

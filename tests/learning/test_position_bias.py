@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fivefold.learning.features import NAMES
-from fivefold.learning.fitting import fit, padded_lists
-from fivefold.learning.position_bias import PaddedLists, PositionBias, estimate_position_bias
-from fivefold.learning.training import judge
+from fivefold.learning.reranker import NAMES
+from fivefold.learning.training import PaddedLists, PositionBias, estimate_position_bias, fit, judge, padded_lists
 from tests.support.logged_recalls import lists, true_ndcg
 
 WIDE = np.zeros(len(NAMES)), np.ones(len(NAMES))
@@ -61,6 +59,6 @@ def test_without_accounting_for_it_the_position_is_learned(monkeypatch: pytest.M
     def blind(lists: PaddedLists) -> PositionBias:
         return estimate_position_bias(replace(lists, log_rank=np.zeros_like(lists.log_rank)))
 
-    monkeypatch.setattr("fivefold.learning.fitting.estimate_position_bias", blind)
+    monkeypatch.setattr("fivefold.learning.training.estimate_position_bias", blind)
     naive = fit(lessons, seed=0)
     assert float(naive.ranker.tensors["trust"]) > float(fair.ranker.tensors["trust"]) + 1

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.learning.query_decay import NO_DECAY, OVER_CANDIDATES, QueryDecay, choose_decay, decay_for
-from fivefold.retrieval.understand.cues import find_cues, main_intent
+from fivefold.learning.adaptation import NO_DECAY, OVER_CANDIDATES, QueryDecay, choose_decay, decay_for
+from fivefold.retrieval.understand.words import find_cues, main_intent
 from fivefold.text.time_grammar import find_window
 from fivefold.values.decay import Decay
 from fivefold.values.query import Query, Window

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from fivefold.learning.features import NAMES
 from fivefold.learning.reranker import (
     HIDDEN,
+    NAMES,
     Figures,
     Ranker,
     Verdict,
@@ -22,7 +22,7 @@ from fivefold.learning.reranker import (
     min_max,
     relative_scores,
 )
-from fivefold.models.binary import BadModel
+from fivefold.models.shipped import BadModel
 
 FIGURES = Figures(held_out=40, before=0.5, after=0.6, least_gain=0.02, position_bias=0.8)
 VERDICT = Verdict(True, "+0.100 nDCG", "learned-1.abc", datetime(2025, 6, 1, tzinfo=UTC), 101, 100, FIGURES)

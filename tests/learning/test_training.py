@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from fivefold.learning import training
-from fivefold.learning.features import NAMES, VERSION
-from fivefold.learning.fitting import fit, loss, padded_lists
-from fivefold.learning.lessons import Lesson, lesson_of
-from fivefold.learning.reranker import HIDDEN
-from fivefold.learning.training import judge, least_gain, ndcg, use_weights
+from fivefold.learning.reranker import HIDDEN, NAMES, VERSION
+from fivefold.learning.training import Lesson, fit, judge, least_gain, lesson_of, loss, ndcg, padded_lists, use_weights
 from fivefold.stores.protocol import Feedback
 from tests.support.logged_recalls import lists
 

@@ -14,18 +14,16 @@ from jsonschema import Draft202012Validator
 
 import fivefold
 from fivefold.errors import InvalidInput
-from fivefold.mcp import calls
+from fivefold.mcp import tools as calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
-from fivefold.mcp.budget import clip, count_fitting, first_lines, fit_trace
-from fivefold.mcp.source_numbers import MAX_RECALLS, SourceNumbers
-from fivefold.mcp.text import trace
+from fivefold.mcp.text import MAX_RECALLS, SourceNumbers, clip, count_fitting, first_lines, fit_trace, trace
 from fivefold.service.service import open_service
 from fivefold.service.session import Session
-from fivefold.text.tokens import tokens
+from fivefold.text.passages import tokens
 from fivefold.values.access import HERE
+from fivefold.values.fields import schema_of
 from fivefold.values.recall import Recall
-from fivefold.values.schema import schema_of
 
 LINES = st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=40), max_size=20)
 BUDGETS = st.integers(200, 6_000)

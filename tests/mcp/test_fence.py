@@ -10,7 +10,7 @@ import mcp_types as types
 import pytest
 
 import fivefold
-from fivefold.text.fence import OPEN
+from fivefold.text.display import OPEN
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced, assert_harmless, quotes_of
 from tests.support.mcp_client import Talk, text_of, within
 

@@ -13,8 +13,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import fivefold
-from fivefold.mcp.prompts import PROMPTS
-from fivefold.mcp.resources import MEMORY, SESSION
+from fivefold.mcp.resources import MEMORY, PROMPTS, SESSION
 from fivefold.mcp.tools import TOOLS
 from fivefold.service.audit import Audit
 from fivefold.service.keys import Keyring

@@ -15,11 +15,10 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from fivefold.mcp.arguments import schema
-from fivefold.mcp.prompts import PROMPTS
-from fivefold.mcp.resources import MEMORY, SESSION
-from fivefold.mcp.source_numbers import MAX_RECALLS
+from fivefold.mcp.resources import MEMORY, PROMPTS, SESSION
+from fivefold.mcp.text import MAX_RECALLS
 from fivefold.mcp.tools import TOOLS
-from fivefold.values.schema import name_of
+from fivefold.values.fields import name_of
 from tests.support.mcp_client import connected, text_of
 
 pytestmark = pytest.mark.slow

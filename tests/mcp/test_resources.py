@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 import fivefold
 from fivefold.mcp import resources
 from fivefold.mcp.resources import list_resources
-from fivefold.mcp.stdio import StdioTransport
+from fivefold.mcp.server import StdioTransport
 from tests.support.mcp_client import RECORDS, Talk, within
 
 in_both_ways = pytest.mark.parametrize("talk", ["within", "within, no handshake"], indirect=True, scope="module")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from fivefold.mcp.text import health, report
-from fivefold.values.health import HealthExample, HealthFinding, HealthReport
-from fivefold.values.reports import Link, Report
+from fivefold.values.reports import HealthExample, HealthFinding, HealthReport, Link, Report
 
 
 def test_a_report_says_what_is_replaced_and_what_likely_is() -> None:

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fivefold.mcp.calls import SessionLog
+from fivefold.mcp.tools import SessionLog
 from fivefold.retrieval.prompt import Context
 from fivefold.retrieval.prompt_block import OPENING
 from fivefold.service.responses import DeletedNamespace, ForgottenMemory, Namespaces
-from fivefold.text.tokens import tokens
-from fivefold.values.health import HealthReport
+from fivefold.text.passages import tokens
+from fivefold.values.fields import schema_of
 from fivefold.values.recall import Recall
-from fivefold.values.reports import Report, Stats
-from fivefold.values.schema import schema_of
+from fivefold.values.reports import HealthReport, Report, Stats
 from tests.support.mcp_client import RECORDS, Talk, text_of
 
 READING = {"recall", "explain", "sessions", "stats", "health", "namespaces"}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fivefold.models.bert import MAX_TOKENS, batches
-from fivefold.models.embedders.base import Embedder, Matrix, unit
+from fivefold.models.embedders import Embedder, Matrix, unit
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
-from fivefold.models.embedders.minilm import MiniLM
+from fivefold.models.embedders.packages import MiniLM
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.models.binary import MAGIC, BadModel, Contents, pack, unpack
+from fivefold.models.shipped import MAGIC, BadModel, Contents, pack, unpack
 
 CONTENTS = Contents("tiny", "minilm@1.0.0", 2, {"a": np.array([[1.0, 2.0], [3.0, -0.5]], dtype=np.float32)})
 

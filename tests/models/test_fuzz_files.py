@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.models.binary import _START, _SUM, MAGIC, VERSION, BadModel, Contents, pack, unpack
+from fivefold.models.shipped import _START, _SUM, MAGIC, VERSION, BadModel, Contents, pack, unpack
 from tests.support.fuzzing import value_or_none
 
 WHOLE = pack(Contents("toy", "toy@1", 2, {"a": np.ones((2, 3), np.float32), "b": np.zeros(2, np.float32)}))

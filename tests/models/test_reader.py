@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
 from fivefold.models.bert import tokenizer
-from fivefold.models.reader import PairReader, Said, SaidPair, pair_reader
-from fivefold.models.reader.layout import LONGEST, model_inputs, token_rows
-from fivefold.models.reader.model import BATCH_TOKENS, FILE
+from fivefold.models.reader import (
+    BATCH_TOKENS,
+    FILE,
+    LONGEST,
+    PairReader,
+    Said,
+    SaidPair,
+    model_inputs,
+    pair_reader,
+    token_rows,
+)
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (
@@ -120,7 +128,7 @@ def test_many_pairs_are_read_in_several_batches(reader: PairReader) -> None:
 
 def test_nothing_to_read_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = PairReader()
-    monkeypatch.setattr("fivefold.models.reader.model.FILE", "missing.onnx")
+    monkeypatch.setattr("fivefold.models.reader.FILE", "missing.onnx")
     assert fresh.relations([]) == []
     assert fresh.answers("Who?", []).shape == (0,)
 

@@ -7,8 +7,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.effort import at_effort
-from fivefold.retrieval.recipe_file import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import at_effort, known_recipes, load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.values.recall_trace import EFFORTS

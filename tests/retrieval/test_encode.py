@@ -10,7 +10,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import EmbedderError
 from fivefold.models.embedders import Matrix, Progress, embedder, gives_tokens
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 RECORDS = [
     "The allotment has a greenhouse with tomatoes",

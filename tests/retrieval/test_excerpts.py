@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.retrieval.excerpts import MAX_READ, MAX_SENTENCE, MIN_SENTENCE, Excerpts, excerpt, sentence_spans
-from fivefold.text.fence import quote
+from fivefold.text.display import quote
 from fivefold.text.lexemes import lexemes
 from fivefold.values.recall_trace import PassageMatch, WordMatch
 from tests.support.hostile import HOSTILE, assert_harmless

@@ -17,7 +17,7 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.routes import ROUTES
-from fivefold.retrieval.routes.lexical import Lexical
+from fivefold.retrieval.routes.searches import Lexical
 
 
 def lawful(answer: fivefold.Recall) -> None:

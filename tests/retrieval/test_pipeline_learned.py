@@ -14,9 +14,8 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
 from fivefold.learning.training import LEAST, learned_reranker
-from fivefold.models.binary import Contents, pack
-from fivefold.models.weights import FALLBACK, is_fallback
-from fivefold.models.weights.model import WeightModel, load, shipped
+from fivefold.models.shipped import Contents, pack
+from fivefold.models.weights import FALLBACK, WeightModel, is_fallback, load, shipped
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrations
 from fivefold.stores.sqlite.store import SqliteStore
@@ -49,7 +48,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WeightModel:
     path = tmp_path / "tiny.bin"
     path.write_bytes(pack(Contents("tiny", Dial.pin, Dial.dimension, parts)))
     model = load(path)
-    monkeypatch.setattr("fivefold.models.weights.model.shipped", lambda: model)
+    monkeypatch.setattr("fivefold.models.weights.shipped", lambda: model)
     return model
 
 
@@ -140,7 +139,7 @@ def test_a_damaged_model_is_named_in_the_trace(
 ) -> None:
     bad = tmp_path / "bad.bin"
     bad.write_bytes(b"no model")
-    monkeypatch.setattr("fivefold.models.weights.model.shipped", lambda: load(bad))
+    monkeypatch.setattr("fivefold.models.weights.shipped", lambda: load(bad))
     with year(store_path) as engine:
         found = weighed(engine.recall("what?", recipe="ditto", now=NOW))
     assert found.source == "fallback: the weight model's file is no weight model"

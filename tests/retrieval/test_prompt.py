@@ -17,8 +17,8 @@ from fivefold.errors import InvalidInput
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import BRIEF_OPENING, OPENING
 from fivefold.retrieval.prompt_packing import MIN_BEST_TOKENS
-from fivefold.text.fence import CLOSE, OPEN
-from fivefold.text.tokens import tokens
+from fivefold.text.display import CLOSE, OPEN
+from fivefold.text.passages import tokens
 from fivefold.values.explain import NOT_FOUND
 from fivefold.values.memory import Origin
 from fivefold.values.recall import Recall

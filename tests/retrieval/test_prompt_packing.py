@@ -15,7 +15,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.prompt import MAX_HITS, MIN_HITS, Context, compose, hits_for
 from fivefold.retrieval.routes.standing import STANDING
-from fivefold.text.tokens import tokens
+from fivefold.text.passages import tokens
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence
 from tests.conformance.store_pair import NOW

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fivefold.retrieval.route_line import RouteLine
+from fivefold.retrieval.retrieve import RouteLine
 from fivefold.values.recall_trace import RouteRun
 
 

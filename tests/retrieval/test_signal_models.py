@@ -12,9 +12,8 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.models.binary import BadModel, Tensor
-from fivefold.models.weights.heads import SHAPES, SignalHeads
-from fivefold.models.weights.model import WeightModel
+from fivefold.models.shipped import BadModel, Tensor
+from fivefold.models.weights import SHAPES, SignalHeads, WeightModel
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.recall import Recall
 from tests.models.weights.test_model import tensors
@@ -49,7 +48,7 @@ def engine(store_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]
     parts = tensors()
     parts["1.linear.weight"] = parts["1.linear.weight"].repeat(2, axis=1)
     model = WeightModel("tiny", Dial.pin, parts)
-    for place in ("models.weights.model", "retrieval.signal_models"):
+    for place in ("models.weights", "retrieval.plan"):
         monkeypatch.setattr(f"fivefold.{place}.shipped", lambda: model)
     with year(store_path) as made:
         yield made
@@ -60,7 +59,7 @@ def ask(engine: Engine, question: str, changes: Mapping[str, object], k: int = 4
 
 
 def use(monkeypatch: pytest.MonkeyPatch, heads: SignalHeads) -> None:
-    monkeypatch.setattr("fivefold.retrieval.signal_models.shipped_heads", lambda: heads)
+    monkeypatch.setattr("fivefold.retrieval.plan.shipped_heads", lambda: heads)
 
 
 def reason(answer: Recall, route: str) -> str:
@@ -127,7 +126,7 @@ def test_D12_without_the_file_the_rule_takes_over(engine: Engine, monkeypatch: p
     def missing() -> SignalHeads:
         raise BadModel("the file is missing")
 
-    monkeypatch.setattr("fivefold.retrieval.signal_models.shipped_heads", missing)
+    monkeypatch.setattr("fivefold.retrieval.plan.shipped_heads", missing)
     answer = ask(engine, "what's new?", PREDICTED | {"routes.recency.per_query": True})
     assert "half gone after" in reason(answer, "recency")
 

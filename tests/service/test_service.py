@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.engine import shared_store
+from fivefold.engine import opening as shared_store
 from fivefold.errors import InvalidInput, StoreClosed, UnknownRecipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
-from fivefold.service.recipes import recipe_named
 from fivefold.service.service import open_service
+from fivefold.service.session import recipe_named
 from fivefold.values.access import HERE, Caller, Refused
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server

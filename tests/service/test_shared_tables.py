@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.text import SourceNumbers
 from fivefold.service import shared_tables
 from fivefold.service.limits import RateExceeded, Rates
 from fivefold.service.live import LiveFeed
-from fivefold.service.service import WRITERS, Processes
+from fivefold.service.service import WRITERS, Processes, SignIns
 from fivefold.service.shared_tables import FileTable, MemoryTable, SharedTables, Table, shared_folder
-from fivefold.service.sign_in import SignIns
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -15,9 +15,8 @@ from fivefold.engine import SharedStore
 from fivefold.errors import InvalidInput, NotFound, QueueFull, ServerAway, StoreError
 from fivefold.models.embedders import Matrix, Progress
 from fivefold.service.limits import LimitExceeded, Limits
-from fivefold.service.queue_writer import QueueWriter, _Target
 from fivefold.service.shared_tables import MemoryTable
-from fivefold.service.write_queue import WriteQueue
+from fivefold.service.write_queue import QueueWriter, WriteQueue, _Target
 from fivefold.stores import open_store
 from fivefold.stores.protocol import QueueEntry
 from fivefold.values.reports import Report
@@ -163,7 +162,7 @@ def test_a_store_that_is_away_postpones_nothing(parts: Parts, monkeypatch: pytes
         raise ServerAway("no answer")
 
     with monkeypatch.context() as patch:
-        patch.setattr("fivefold.service.queue_writer._Target.remember_queued", away)
+        patch.setattr("fivefold.service.write_queue._Target.remember_queued", away)
         with pytest.raises(ServerAway):
             parts.writer.drain()
     assert parts.queue.write("default", write.id).problem is None

@@ -17,7 +17,7 @@ from fivefold.stores.sqlite import dialect
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.filter_input import filter_of
+from fivefold.values.filter_language import filter_of
 from tests.conformance.filters import FilterLaws
 from tests.conformance.vectors import WordVectors
 from tests.support.older_files import BEFORE_LIFE, FTS5_INDEX

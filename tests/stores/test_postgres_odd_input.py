@@ -11,7 +11,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.protocol import Store
-from fivefold.values.extraction import Statement
+from fivefold.values.entities import Statement
 from fivefold.values.serialize import Json
 from tests.conformance.recipes import steady
 from tests.conformance.store_pair import StorePair, in_memory, new_namespace

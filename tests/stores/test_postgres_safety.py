@@ -22,7 +22,7 @@ from fivefold.stores.postgres.row_level_security import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.protocol import QueueLength
-from fivefold.values.extraction import Mention
+from fivefold.values.entities import Mention
 from fivefold.values.memory import Record
 from fivefold.values.recall import Recall
 from fivefold.values.times import utc_now

@@ -12,8 +12,8 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
-from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe_file import known_recipes
+from fivefold.retrieval.retrieve import search_in_store
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Arm, Composite, Walk

@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 import fivefold
 from fivefold import SharedStore
 from fivefold.engine import Engine
-from fivefold.transfer.backup import back_up
-from fivefold.transfer.restore import restore
+from fivefold.transfer.backup import back_up, restore
 from tests.support.api_model import Fact, Truth, absent, record, same, searched
 from tests.support.toy_engine import Toy
 

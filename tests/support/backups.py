@@ -44,7 +44,7 @@ def left(folder: Path) -> list[str]:
 STOPPING = textwrap.dedent("""
     import sys
     from contextlib import contextmanager
-    import fivefold.transfer.backup, fivefold.transfer.restore, fivefold.stores.atomic_files
+    import fivefold.transfer.backup, fivefold.transfer.backup, fivefold.stores.atomic_files
     fivefold.transfer.backup.PAGES = 100
 
     def said(word):
@@ -65,7 +65,7 @@ STOPPING = textwrap.dedent("""
     if sys.argv[1] == "backup":
         fivefold.transfer.backup.back_up(sys.argv[2], sys.argv[3], replace=True)
     else:
-        fivefold.transfer.restore.restore(sys.argv[2], sys.argv[3], replace=True)
+        fivefold.transfer.backup.restore(sys.argv[2], sys.argv[3], replace=True)
 """)
 
 

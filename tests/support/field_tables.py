@@ -18,8 +18,7 @@ from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.settings import Settings
 from fivefold.stores.postgres.dsn import Options
-from fivefold.values.field_types import Rule, declared
-from fivefold.values.fields import FieldSpec, fields_of
+from fivefold.values.fields import FieldSpec, Rule, declared, fields_of
 from fivefold.values.filters import Filter, MetadataTest
 from fivefold.values.memory import Record
 from fivefold.values.validate import digits

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from fivefold.retrieval.prompt_block import BRIEF_OPENING, OPENING
-from fivefold.text.fence import CLOSE, OPEN
+from fivefold.text.display import CLOSE, OPEN
 from fivefold.values.explain import NOT_FOUND
 
 HOSTILE = (

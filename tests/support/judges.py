@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from fivefold.errors import RerankerError
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 
 
 class Judge:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.learning.features import NAMES
-from fivefold.learning.lessons import Lesson
+from fivefold.learning.reranker import NAMES
+from fivefold.learning.training import Lesson
 
 AGE, EVENT = NAMES.index("age"), NAMES.index("event")
 SIZE = 10

@@ -16,8 +16,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from fivefold.mcp.server import Handlers, build
-from fivefold.mcp.stdio import StdioTransport
+from fivefold.mcp.server import Handlers, StdioTransport, build
 
 P = ParamSpec("P")
 R = TypeVar("R")

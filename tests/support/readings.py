@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivefold.values.reading import QuestionReading
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import QuestionReading, Vector
 
 
 def read_as(vector: Vector) -> QuestionReading:

@@ -13,9 +13,8 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Succession, VectorSpace
-from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.memory import Memory, Type
-from fivefold.values.query import EntityRef, Query, Window
+from fivefold.values.query import Demand, DemandKind, EntityRef, Query, Window
 from fivefold.values.recall_trace import Candidate, Evidence
 from fivefold.values.vectors import Vector
 from tests.retrieval.test_fuse import memory

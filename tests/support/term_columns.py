@@ -7,11 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.stages.additive import TERMS, term_table
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores.protocol import Succession
-from fivefold.values.demands import DemandKind
-from fivefold.values.query import Window
+from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, aged, demand, found, said, search
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fivefold.cli import main
-from fivefold.cli.app import COMMANDS
+from fivefold.cli.app import COMMAND_MODULES
 from fivefold.models.loading import load_models
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ MODULES = (
     "fivefold.retrieval.recipe_file",
     "fivefold.retrieval.routes",
     "fivefold.stores.sqlite.store",
-    "fivefold.writing.extract.rules",
+    "fivefold.writing.extract",
     "rich.console",
     "rich.table",
     "rich.text",
@@ -84,7 +84,7 @@ def warm_commands(folder: Path) -> Iterator[Path]:
 
 def serve(listening: socket.socket) -> NoReturn:
     """Each command gets a process that waits for it and sends its exit code."""
-    for module in (*(f"fivefold.cli.{name}" for name in COMMANDS), *MODULES):
+    for module in (*(f"fivefold.cli.{name}" for name in COMMAND_MODULES), *MODULES):
         import_module(module)
     load_models(None)
     while True:

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive
 
-from fivefold.web.paths import quoted
 from fivefold.web.rest.operations import JSON, OPERATIONS, Operation
+from fivefold.web.security import quoted
 
 
 def path_of(operation: Operation, **instead: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.fence import CLOSE, INDENT, OPEN, fenced, harmless, quote, quote_line
+from fivefold.text.display import CLOSE, INDENT, OPEN, fenced, harmless, quote, quote_line
 from tests.support.hostile import HOSTILE, SPEAKER, assert_harmless, quotes_of
 
 PIECES = st.lists(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.gloss_lexicon import LANGUAGES, everyday, lexicon, stem, stemmer_of
-from fivefold.text.glosses import gloss
+from fivefold.text.languages import LANGUAGES, everyday, gloss, lexicon, stem, stemmer_of
 
 
 @pytest.mark.parametrize(

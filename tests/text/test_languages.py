@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.gloss_lexicon import LANGUAGES
-from fivefold.text.languages import language_of
+from fivefold.text.languages import LANGUAGES, language_of
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.text import names
-from fivefold.text.lexemes import stop_words
+from fivefold.text.lexemes import common_words, stop_words
 from fivefold.text.names import LONGEST, MAX_TOPICS, mentions
-from fivefold.text.word_lists import common_words
-from fivefold.values.extraction import Mention
+from fivefold.values.entities import Mention
 from fivefold.values.memory import ROLES
 
 

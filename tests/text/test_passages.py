@@ -19,10 +19,9 @@ from fivefold.text.passages import (
     passages_of,
     texts_to_embed,
 )
-from fivefold.values.memory import Memory
-from fivefold.values.reading import Passage
-from fivefold.values.records import record_of
+from fivefold.values.memory import Memory, record_of
 from fivefold.values.times import spoken_date
+from fivefold.values.vectors import Passage
 from fivefold.writing.draft import draft
 from fivefold.writing.extract import extractor
 

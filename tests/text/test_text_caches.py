@@ -10,10 +10,10 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.models.rerankers.cached import SCORES
+from fivefold.models.rerankers import SCORES
+from fivefold.text.patterns import words_of
 from fivefold.text.text_caches import LONG_TEXTS, SHORT, empty_text_caches, text_cache
-from fivefold.text.triggers import words_of
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 from tests.support.judges import Judge
 from tests.support.toy_engine import Toy, toy
 

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from fivefold import sample
-from fivefold.text.tokens import tokens
+from fivefold.text.passages import tokens
 
 TEXTS = {
     "German": "Die Geschwindigkeitsbegrenzung wurde gestern aufgehoben, und wir fuhren nach München zu Freunden.",

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.text import names
+from fivefold.text.patterns import Pattern, words_of
 from fivefold.text.time_grammar.dates.forms import FORMS
-from fivefold.text.triggers import Pattern, words_of
-from fivefold.writing.extract import perspective, statements, wordings
+from fivefold.writing.extract import kinds, statements
 from tests.support.date_cases import CASES
 from tests.support.type_cases import TYPE_CASES
 
@@ -26,7 +26,7 @@ def patterns_of(module: ModuleType) -> Iterator[tuple[str, Pattern]]:
             yield f"{module.__name__.rpartition('.')[2]}.{name}", value
 
 
-PATTERNS = dict(pair for module in (perspective, statements, wordings, names) for pair in patterns_of(module))
+PATTERNS = dict(pair for module in (statements, kinds, names) for pair in patterns_of(module))
 PATTERNS |= {f"dates.{form.read.__name__}.{number}": form.pattern for number, form in enumerate(FORMS)}
 TEXTS = [item["content"] for item in sample.memories()] + [question.query for question in sample.questions()]
 SENTENCES = list(dict.fromkeys(sentence for text in TEXTS for sentence in (*SPLIT.split(text), text)))
@@ -94,7 +94,7 @@ def assert_same(pattern: Pattern, text: str) -> None:
 
 
 def test_types_statements_and_dates_have_patterns() -> None:
-    assert {name.partition(".")[0] for name in PATTERNS} >= {"wordings", "statements", "perspective", "dates"}
+    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "statements", "dates"}
     assert len(SENTENCES) > 500
 
 

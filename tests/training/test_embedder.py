@@ -11,9 +11,9 @@ import onnx
 import pytest
 import torch
 
-from fivefold.models.embedders.passage_tokens import PassageTokenizer
+from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 from fivefold.models.token_vectors import pack, unpack
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 from tests.training.scripts import scripts
 from tests.training.talks import corpus, encoder
 

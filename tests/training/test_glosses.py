@@ -8,7 +8,7 @@ from training.glosses.evaluate import read_questions
 from training.glosses.pairs import held_out, training_pairs
 from training.glosses.train import learn, words
 
-from fivefold.text.gloss_lexicon import LANGUAGES
+from fivefold.text.languages import LANGUAGES
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,7 @@ from training.weights.network import Examples, WeightNetwork, loss_of, predicted
 from training.weights.wordings import families
 
 from fivefold.models.embedders import DEFAULT, embed_texts, embedder
-from fivefold.models.weights import features, load
-from fivefold.models.weights.heads import heads_of
+from fivefold.models.weights import features, heads_of, load
 from tests.golden.figures import PARAMETERS
 from tests.golden.held_out import HELD_OUT
 

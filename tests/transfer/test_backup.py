@@ -23,8 +23,7 @@ from fivefold.learning.model_store import model_path, reranker_store
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.schema import migrations
-from fivefold.transfer.backup import Backup, back_up, back_up_repeatedly
-from fivefold.transfer.restore import restore
+from fivefold.transfer.backup import Backup, back_up, back_up_repeatedly, restore
 from tests.conformance.store_pair import answers, same_answers
 from tests.learning.test_reranker import VERDICT
 from tests.support.backups import keys, killed_at, left, lived_in

@@ -16,8 +16,7 @@ import pytest
 from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
 from fivefold.learning.model_store import model_path
 from fivefold.stores.sqlite import checksums
-from fivefold.transfer.backup import back_up
-from fivefold.transfer.restore import restore
+from fivefold.transfer.backup import back_up, restore
 from tests.support.backups import killed_at, left, lived_in
 from tests.support.migrating import exported
 from tests.support.toy_engine import toy
@@ -72,7 +71,7 @@ def test_where_the_disk_fails_the_old_store_keeps_its_rerankers(
     def fails(*_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("fivefold.transfer.restore.move_into_place", fails)
+    monkeypatch.setattr("fivefold.transfer.backup.move_into_place", fails)
     with pytest.raises(StoreError, match="could not be written: Input/output error"):
         restore(target, lived, replace=True)
     assert exported(lived, "default", tmp_path) == before
@@ -82,7 +81,7 @@ def test_where_the_disk_fails_the_old_store_keeps_its_rerankers(
 def test_a_store_in_use_is_not_replaced(
     lived: str, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fivefold.transfer.restore.PATIENCE_MS", 50)
+    monkeypatch.setattr("fivefold.transfer.backup.PATIENCE_MS", 50)
     store = str(tmp_path / "store.db")
     back_up(lived, target)
     child = f"import sys, fivefold\nmem = fivefold.open({store!r})\nprint('open', flush=True)\nsys.stdin.read()"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fivefold.values.excerpt import LONG, excerpt, mark_question, mark_words, marked_line, marked_passage, shown_span
 from fivefold.values.recall_trace import PassageMatch, WordMatch
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import shorten
 
 FILLER = "The path goes up to the vineyard and down again. "
 

@@ -18,11 +18,9 @@ from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.retrieval.request import RecallRequest
 from fivefold.settings import Settings
 from fivefold.stores.postgres.dsn import Options
-from fivefold.values.field_types import Between
-from fivefold.values.fields import build, data_of, fields_of
-from fivefold.values.limits import MAX_NAME, MAX_TAGS
-from fivefold.values.memory import KINDS, Record
-from fivefold.values.records import record_of
+from fivefold.values.fields import Between, build, data_of, fields_of
+from fivefold.values.memory import KINDS, Record, record_of
+from fivefold.values.validate import MAX_NAME, MAX_TAGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.values.filter_input import filter_of, narrowed
-from fivefold.values.filter_language import FIELDS, write_filter
+from fivefold.values.filter_language import FIELDS, filter_of, narrowed, write_filter
 from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
 from tests.conformance.filters import filters
 

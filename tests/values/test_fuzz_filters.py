@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.values.filter_input import filter_of
-from fivefold.values.filter_language import write_filter
+from fivefold.values.filter_language import filter_of, write_filter
 from tests.support.fuzzing import value_or_none
 
 PIECES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.values.labels import MOST_LABELS, label_value, labels_of, number_label
+from fivefold.values.memory import MOST_LABELS, label_value, labels_of, number_label
 
 numbers = st.one_of(st.integers(), st.floats(allow_nan=False))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fivefold.values.later import later, read_later
+from fivefold.values.recall_trace import later, read_later
 from fivefold.values.serialize import Value
 
 

@@ -13,10 +13,9 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.transfer.backup import back_up
+from fivefold.transfer.backup import back_up, restore
 from fivefold.transfer.importers import import_from
 from fivefold.transfer.importers.detect import FORMATS, detect_format
-from fivefold.transfer.restore import restore
 from fivefold.values.open_files import is_open
 from tests.support.toy_engine import toy
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.values.paging import Page, cursor_of, page_of, read_cursor
+from fivefold.values.reports import Page, cursor_of, page_of, read_cursor
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fivefold.values.reason import short_reason
+from fivefold.values.excerpt import short_reason
 from fivefold.values.recall_trace import Candidate, Evidence, PassageMatch, WordMatch
 from tests.support.stage_pool import of
 

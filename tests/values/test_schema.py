@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.values.fields import definitions, name_of, schema_of
 from fivefold.values.memory import Memory
-from fivefold.values.paging import Page
-from fivefold.values.schema import definitions, name_of, schema_of
+from fivefold.values.reports import Page
 from fivefold.values.serialize import Value
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.entities import Extraction, Mention, Statement
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value, hidden, plain
 

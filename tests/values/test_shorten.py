@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import shorten
 
 
 @given(st.text(), st.integers(1, 50))

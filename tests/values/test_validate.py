@@ -15,15 +15,21 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.errors import InvalidInput
 from fivefold.stores import open_store
-from fivefold.transfer.backup import back_up
+from fivefold.transfer.backup import back_up, restore
 from fivefold.transfer.migrate import migrate
-from fivefold.transfer.restore import restore
-from fivefold.values.field_types import Count
-from fivefold.values.fields import check
-from fivefold.values.limits import MAX_CONTENT, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
-from fivefold.values.memory import KINDS, TYPES, Record
-from fivefold.values.records import record_of
-from fivefold.values.validate import checked_history, checked_location, checked_name, checked_text
+from fivefold.values.fields import Count, check
+from fivefold.values.memory import KINDS, TYPES, Record, record_of
+from fivefold.values.validate import (
+    MAX_CONTENT,
+    MAX_K,
+    MAX_NAME,
+    MAX_TAGS,
+    MAX_TEXT,
+    checked_history,
+    checked_location,
+    checked_name,
+    checked_text,
+)
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 NAMES = ("id", "speaker", "session_id", "task_tag")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.values.visible_text import one_line, shown_name
+from fivefold.values.validate import one_line, shown_name
 
 
 @pytest.mark.parametrize("name", ["Ana", "Mary-Jane O'Neil", "assistant", "José", "张伟", "dr.smith@example.org"])

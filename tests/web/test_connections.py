@@ -10,7 +10,8 @@ from contextlib import suppress
 import pytest
 from starlette.responses import PlainTextResponse
 
-from fivefold.web import connections, logs
+from fivefold.web import connections
+from fivefold.web import request_log as logs
 from fivefold.web.connections import ConnectionLimits, Connections, network_of, room_for
 from fivefold.web.server import Server, listen, server_config
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from fivefold.service.keys import Keyring
-from fivefold.service.request_observers import RequestSummary
+from fivefold.service.metrics import RequestSummary
 from fivefold.stores import open_store
-from fivefold.web import logs
+from fivefold.web import request_log as logs
 from tests.support.web_server import Served
 
 pytestmark = pytest.mark.slow

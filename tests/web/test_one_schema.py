@@ -10,8 +10,8 @@ import fivefold
 from fivefold.mcp.tools import TOOLS
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.service.responses import Turns
-from fivefold.values.paging import Page
-from fivefold.values.schema import definitions, name_of, schema_of
+from fivefold.values.fields import definitions, name_of, schema_of
+from fivefold.values.reports import Page
 from fivefold.web.rest.operations import OPERATIONS
 from tests.support.mcp_client import Talk, over_http
 from tests.support.web_server import Served

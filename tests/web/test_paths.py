@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.web.paths import NameConvertor, quoted
+from fivefold.web.security import NameConvertor, quoted
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 import pytest
 from starlette.requests import Request
 
-from fivefold.web.auth import is_local
-from fivefold.web.peer import Peer
+from fivefold.web.auth import Peer, is_local
 
 pytestmark = pytest.mark.slow
 

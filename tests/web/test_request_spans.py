@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from fivefold.engine import Engine
-from fivefold.web.request_spans import TracedRequests
+from fivefold.web.request_log import TracedRequests
 from tests.support.spans import recorded_spans
 from tests.support.toy_engine import toy
 

@@ -24,11 +24,11 @@ from starlette.testclient import TestClient
 
 import fivefold
 from fivefold.service.service import open_service
-from fivefold.values.schema import definitions
+from fivefold.values.fields import definitions
 from fivefold.web.app import create_app
+from fivefold.web.connections import LINES
 from fivefold.web.rest.operations import JSON, OPERATIONS
 from fivefold.web.security import Sites
-from fivefold.web.streaming import LINES
 from tests.web.conftest import UNLIMITED
 
 pytestmark = pytest.mark.slow

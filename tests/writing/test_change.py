@@ -13,7 +13,7 @@ from fivefold.models.reader import Chances, PairReader, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
-from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated, may_state
+from fivefold.writing.change import is_doubtful, is_numbered, is_plain, is_repeated, may_state
 
 MARKED = """
 I live in Porto. | I moved to Lisbon last week.

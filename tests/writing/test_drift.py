@@ -12,7 +12,7 @@ from fivefold.stores import open_store
 from fivefold.stores.protocol import VOCABULARY
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Drift
-from fivefold.writing import drift
+from fivefold.writing import rebuild as drift
 from tests.conformance.recipes import steady
 from tests.conformance.vectors import WordVectors
 

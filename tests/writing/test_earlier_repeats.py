@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.writing import earlier_repeats
+from fivefold.writing import repeats as earlier_repeats
 
 TEXTS = {
     "old": "The deploy script is in the tools folder",

@@ -10,9 +10,9 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.queries import Walk
-from fivefold.values.graph import Entity
+from fivefold.values.entities import Entity
 from fivefold.values.recall_trace import RouteHit
-from fivefold.writing.graph import Graph
+from fivefold.writing.entity_graph import Graph
 from tests.support.toy_engine import toy
 
 NOW = datetime(2025, 12, 20, tzinfo=UTC)

@@ -14,8 +14,8 @@ from fivefold.errors import InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.stores import open_store
 from fivefold.text.passages import passage_spans
-from fivefold.values.limits import MAX_CONTENT, MAX_EXTRACTED
-from fivefold.writing.extract.rules import beginning
+from fivefold.values.validate import MAX_CONTENT, MAX_EXTRACTED
+from fivefold.writing.extract import beginning
 from tests.conformance.vectors import WordTokens, WordVectors
 
 PARAGRAPH = "The river sensor drifts when the water is cold, and Bertil writes down what it shows every hour."

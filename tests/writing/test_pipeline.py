@@ -11,7 +11,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.memory import Record
 from fivefold.writing import draft, edit, pipeline
 from fivefold.writing.extract import extractor as load_extractor

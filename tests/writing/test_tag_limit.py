@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidInput
-from fivefold.values.limits import MAX_STORED_TAGS, MAX_TAGS
+from fivefold.values.validate import MAX_STORED_TAGS, MAX_TAGS
 from tests.support.toy_engine import toy
 
 

@@ -11,12 +11,11 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.models.embedders.base import Progress
+from fivefold.models.embedders import Progress
 from fivefold.stores import open_store
 from fivefold.text.passages import texts_to_embed
 from fivefold.values.filters import Filter
-from fivefold.values.reading import Passage, Reading
-from fivefold.values.vectors import FIELDS
+from fivefold.values.vectors import FIELDS, Passage, Reading
 from fivefold.writing.indexing import read_texts
 from tests.conformance.vectors import WordTokens, WordVectors
 

@@ -13,9 +13,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.learning.adaptation import NONE, Adaptation, adapt, learn
-from fivefold.learning.weight_signals import ShownHit
-from fivefold.models.weights.model import TARGETS
+from fivefold.learning.adaptation import NONE, Adaptation, ShownHit, adapt, learn
+from fivefold.models.weights import TARGETS
 from fivefold.values.query import Weights
 
 MARGIN = 0.01

@@ -15,7 +15,7 @@ from benchmarks import Namespace, averages, locomo, longmemeval, measures
 from vectors import Heads, onnx_heads, read_memories, read_questions
 
 from fivefold.text.lexemes import lexemes
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 
 DEPTH = 50
 

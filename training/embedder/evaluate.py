@@ -12,7 +12,7 @@ from benchmarks import Namespace, averages, locomo, longmemeval, measures
 from vectors import Heads, Memory, Question, onnx_heads, read_memories, read_questions, torch_heads, trained
 
 from fivefold.models.token_vectors import best_matches
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 
 
 def all_scores(question: Question, memories: list[Memory]) -> Iterator[tuple[str, np.ndarray]]:

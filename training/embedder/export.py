@@ -16,8 +16,8 @@ from model import TokenEmbedder
 from vectors import onnx_heads, token_rows, torch_heads, trained
 
 from fivefold.models.bert import MAX_TOKENS
-from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS, PassageTokenizer
-from fivefold.values.reading import Passage
+from fivefold.models.embedders.fivefold_minilm import BEFORE_TOKENS, PassageTokenizer
+from fivefold.values.vectors import Passage
 
 SAMPLE = (
     Passage("When did Priya move to Lisbon?"),

@@ -12,7 +12,7 @@ from model import Reading
 from torch import Tensor
 
 from fivefold.models.bert import MAX_TOKENS, tokenizer
-from fivefold.models.embedders.passage_tokens import PassageTokenizer
+from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 from fivefold.models.token_vectors import LEVELS
 
 BYTE = 255

@@ -7,7 +7,7 @@ from corpus import CLS, NAMED, SEP, WORDS, Corpus
 from model import Rows
 from torch import Tensor
 
-from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS
+from fivefold.models.embedders.fivefold_minilm import BEFORE_TOKENS
 
 
 def packed_left(present: Tensor) -> Tensor:

@@ -12,9 +12,9 @@ from model import Rows, TokenEmbedder, published, read
 from safetensors.torch import load_file, save_file
 
 from fivefold.models.bert import batches, session
-from fivefold.models.embedders.passage_tokens import PassageTokenizer
+from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 from fivefold.models.token_vectors import pack
-from fivefold.values.reading import Passage
+from fivefold.values.vectors import Passage
 
 BATCH_TOKENS = 8_192
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -22,9 +22,7 @@ import fivefold
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.retrieval.understand import question as understanding
 from fivefold.text import passages
-from fivefold.text.gloss_lexicon import LANGUAGES
-from fivefold.text.glosses import gloss
-from fivefold.text.languages import language_of
+from fivefold.text.languages import LANGUAGES, gloss, language_of
 
 QUESTIONS = Path(__file__).parent / "questions.txt"
 MEMORIES = Path(__file__).parent / "memories.txt"

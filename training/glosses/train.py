@@ -17,7 +17,7 @@ from pathlib import Path
 from training.glosses.align import Chance, chances, meetings
 from training.glosses.pairs import CODES, training_pairs
 
-from fivefold.text import gloss_lexicon
+from fivefold.text import languages as gloss_lexicon
 from fivefold.text.lexemes import stop_words
 
 TARGET = Path(gloss_lexicon.__file__).parent / "data" / "glosses" / "trained.txt.xz"

@@ -21,7 +21,7 @@ from training.reader.pair_reader import PairReader, load, student_words
 from training.reader.pairs import RELATIONS, read_pairs
 
 from fivefold.models.bert import tokenizer
-from fivefold.models.reader.layout import LONGEST
+from fivefold.models.reader import LONGEST
 
 PLACES = 2 * LONGEST + 3
 """The tokens of a row at most: two texts and three marks."""

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from training.reader.pairs import RELATIONS, Pair
 from training.reader.scenes import Scene
 
-from fivefold.models.reader import Said, SaidPair
-from fivefold.models.reader.model import QUESTION
+from fivefold.models.reader import QUESTION, Said, SaidPair
 
 Array = npt.NDArray[np.floating]
 

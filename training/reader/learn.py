@@ -13,8 +13,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from training.reader.lessons import UNKNOWN, Lesson
 
-from fivefold.models.reader import SaidPair
-from fivefold.models.reader.layout import token_rows
+from fivefold.models.reader import SaidPair, token_rows
 
 MASK = 103
 """BERT's word piece that stands for a hidden one."""

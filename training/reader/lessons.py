@@ -11,8 +11,7 @@ from training.reader.pairs import RELATIONS, Pair, drawn, given_names, swap_lett
 from training.reader.scenes import Scene
 from training.reader.wordings import read_wordings, worded
 
-from fivefold.models.reader import Said, SaidPair
-from fivefold.models.reader.model import QUESTION
+from fivefold.models.reader import QUESTION, Said, SaidPair
 
 UNKNOWN = -1
 """The label where only a teacher judges."""

@@ -11,7 +11,7 @@ from model import Encoder, Layer, mean_of
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from fivefold.models.reader.model import WORDS
+from fivefold.models.reader import WORDS
 
 LOGITS = 4
 """One for each relation of two memories, and the log-odds that a memory answers."""

@@ -15,8 +15,7 @@ import numpy as np
 
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.writing.change import Change, find_changes
-from fivefold.writing.change_candidates import memory_of
+from fivefold.writing.change import Change, find_changes, memory_of
 from fivefold.writing.pipeline import embed, extract
 from fivefold.writing.rebuild import writing_model
 from fivefold_bench.data import Question

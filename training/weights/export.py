@@ -14,7 +14,7 @@ from torch import nn
 from training.weights.network import WeightNetwork
 
 from fivefold.errors import InvalidInput
-from fivefold.models.binary import Contents, pack
+from fivefold.models.shipped import Contents, pack
 
 Network = TypeVar("Network", bound=nn.Module)
 

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from training.weights.lists import Lists
 from training.weights.network import WeightNetwork
 
-from fivefold.models.binary import Contents, pack
-from fivefold.models.weights.heads import CURVES, MOST, SEEN, TIMES, WIDTH
-from fivefold.models.weights.model import WIDTHS
+from fivefold.models.shipped import Contents, pack
+from fivefold.models.weights import CURVES, MOST, SEEN, TIMES, WIDTH, WIDTHS
 
 SHARE = 0.02
 """What the lists count next to the loss of the weights."""

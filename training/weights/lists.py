@@ -25,8 +25,8 @@ from training.weights.generate import Row
 
 import fivefold
 from fivefold.models.embedders import embedder
+from fivefold.models.weights import Times
 from fivefold.models.weights.features import features
-from fivefold.models.weights.heads import Times
 from fivefold.stores.queries import Composite
 from fivefold.text.progress import bar
 from fivefold.text.time_grammar import EARLIEST, find_window

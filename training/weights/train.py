@@ -20,8 +20,8 @@ from training.weights.lists import Lists, join, lists_of, scene_lists, simulated
 from training.weights.network import EPOCHS, Examples, predicted, trained
 
 from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.models.weights import FILE
 from fivefold.models.weights.features import COUNT
-from fivefold.models.weights.heads import FILE
 from fivefold.text.progress import bar
 
 SHIPPED = Path("src/fivefold/models/data/weights.bin")

@@ -14,8 +14,7 @@ from time import monotonic, perf_counter
 import numpy as np
 
 from fivefold import sample
-from fivefold.engine.async_engine import AsyncEngine
-from fivefold.engine.async_opening import aopen
+from fivefold.engine.async_engine import AsyncEngine, aopen
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder
 from fivefold.text.progress import bar

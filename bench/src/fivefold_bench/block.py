@@ -24,11 +24,11 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.request import RecallOptions
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
+from fivefold.text.passages import tokens
 from fivefold.text.progress import bar
-from fivefold.text.tokens import tokens
-from fivefold.values.limits import MAX_K, MAX_TOKENS
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Value
+from fivefold.values.validate import MAX_K, MAX_TOKENS
 from fivefold.version import VERSION
 from fivefold_bench import contestants as baselines
 from fivefold_bench.benchmark import Options, check_options

@@ -21,7 +21,7 @@ from fivefold.errors import EmbedderError
 from fivefold.models.embedders import DEFAULT, Embedder, Matrix, Progress, TokenEmbedder, gives_tokens
 from fivefold.models.embedders.fivefold_minilm import FILE
 from fivefold.stores.sqlite.connection import connect, make_durable
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 BATCH = 256
 """Texts embedded between two commits: what a killed run loses at most."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from fivefold.cli.app import JsonOption, print_json
-from fivefold.cli.options import with_groups
+from fivefold.cli.app import JsonOption, print_json, with_groups
 from fivefold.cli.recipes import overrides_of
 from fivefold.cli.write import EmbedderOption as OwnEmbedderOption
 from fivefold.errors import InvalidInput

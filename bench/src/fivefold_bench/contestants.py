@@ -17,8 +17,7 @@ from fivefold.models.embedders import Embedder, Progress, unit
 from fivefold.retrieval.recipe import RACED, Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.text.lexemes import lexemes
-from fivefold.values.field_types import Count
-from fivefold.values.fields import check
+from fivefold.values.fields import Count, check
 from fivefold_bench.data import Dataset, Question, Unit, by_session
 
 BASELINES = ("dense", "bm25")

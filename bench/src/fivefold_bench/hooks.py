@@ -21,8 +21,8 @@ import numpy as np
 from fivefold.engine import Engine
 from fivefold.errors import StoreError
 from fivefold.hooks.agents import AGENTS, Agent
-from fivefold.hooks.configuration import command
 from fivefold.hooks.entry import namespace_of
+from fivefold.hooks.manage import command
 from fivefold.hooks.resident import END, is_running, send
 from fivefold.hooks.state import HookSettings, State
 from fivefold.models.embedders import DEFAULT, embedder

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import ROLES, Record
-from fivefold.values.records import record_of
+from fivefold.values.memory import ROLES, Record, record_of
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_history, checked_name
 from fivefold_bench.data import UNITS, Dataset, Question, Unit

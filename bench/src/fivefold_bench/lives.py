@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import Record
-from fivefold.values.records import RECORD_FIELDS, record_of
+from fivefold.values.memory import RECORD_FIELDS, Record, record_of
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_history, checked_name

@@ -20,9 +20,9 @@ from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder, read_
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.request import RecipeChoice
 from fivefold.text.progress import bar
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 # Memories in any number for speed measurements: the sample's words and vectors, varied, with a fixed seed.
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from fivefold.errors import InvalidInput
-from fivefold.values.limits import MAX_CONTENT
 from fivefold.values.serialize import Json
-from fivefold.values.validate import checked_name, checked_text
+from fivefold.values.validate import MAX_CONTENT, checked_name, checked_text
 
 PACKED: dict[str, Callable[[Path], object]] = {".gz": gzip.open, ".xz": lzma.open}
 """How files with these endings are opened."""

@@ -21,8 +21,8 @@ from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.explain import explain_hit
 from fivefold.values.memory import ROLES, Memory, Record
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 from fivefold.values.recall import Hit
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 from fivefold_bench import contestants as baselines
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import Contestant

@@ -10,7 +10,7 @@ from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.retrieval.request import RecipeChoice
-from fivefold.values.filter_input import FilterInput
+from fivefold.values.filter_language import FilterInput
 from fivefold.values.filters import Filter
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort

@@ -6,12 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import Unpack
 
-from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, recall_async
+from fivefold.adapters.hits import (
+    AsyncChatSession,
+    CallOptions,
+    ChatSession,
+    SessionMessage,
+    hit_metadata,
+    hit_text,
+    recall,
+    recall_async,
+    text_or_placeholder,
+)
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.retrieval.request import RecipeChoice
-from fivefold.values.filter_input import FilterInput
+from fivefold.values.filter_language import FilterInput
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort

@@ -5,17 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import block_lines, hit_block, hit_lines, hit_metadata, hit_text, recall, recall_async
+from fivefold.adapters.hits import (
+    AsyncChatSession,
+    ChatSession,
+    SessionMessage,
+    block_lines,
+    hit_block,
+    hit_lines,
+    hit_metadata,
+    hit_text,
+    recall,
+    recall_async,
+    text_or_placeholder,
+)
 from fivefold.engine import Engine
-from fivefold.engine.async_calls import threads_of
+from fivefold.engine.async_engine import threads_of
 from fivefold.errors import MissingExtra
 from fivefold.retrieval.request import RecipeChoice
-from fivefold.values.filter_input import FilterInput
-from fivefold.values.limits import MAX_K
+from fivefold.values.filter_language import FilterInput
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
+from fivefold.values.validate import MAX_K
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.hits import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra, StoreClosed
 from fivefold.values.memory import Memory

@@ -11,42 +11,138 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from functools import cache
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache, wraps
 from importlib import import_module
+from inspect import Parameter, Signature, signature
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.main import get_command
 
-from fivefold.cli.hints import kind, phrase
-from fivefold.errors import FivefoldError, NotFound
+from fivefold.errors import Call, DamagedStore, FivefoldError, InvalidFile, NotFound, TargetExists, UnfinishedCopy
 from fivefold.text.display import escaped, visible
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
 
-COMMANDS = (
+
+# Errors in the terms of the command line: options instead of fields, commands instead of calls.
+
+OPTIONS = {
+    "event_at": "--at",
+    "expires_at": "--expires",
+    "format": "--from",
+    "k": "-k",
+    "ks": "--k",
+    "overrides": "--set",
+    "recent_turns": "--recent",
+    "session_id": "--session",
+    "token_budget": "--budget",
+    "turn_index": "--turn",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "ablate",
+            "budgets",
+            "dsn",
+            "effort",
+            "filter",
+            "id",
+            "importance",
+            "jobs",
+            "kind",
+            "limit",
+            "metadata",
+            "min_chance",
+            "mix",
+            "now",
+            "origin",
+            "out",
+            "port",
+            "recipes",
+            "replace",
+            "restart",
+            "seed",
+            "since",
+            "speaker",
+            "tag",
+            "text",
+            "type",
+            "unit",
+            "until",
+            "valid_from",
+            "valid_to",
+        )
+    },
+}
+"""The option for each field of the library."""
+
+COMMANDS = {
+    "Keyring.create": "fivefold keys create NAME --role admin --all --store {location}",
+    "Keyring.keys": "fivefold keys list",
+    "distribute": "fivefold db distribute",
+    "doctor": "fivefold doctor --repair",
+    "migrate": "fivefold migrate",
+    "salvage": "fivefold doctor --salvage NEW --store {location}",
+    "reembed": "fivefold reembed {embedder} --namespace {namespace}",
+}
+"""The command for each call of the library, filled with the call's arguments and the error's data."""
+
+
+REFINED = (DamagedStore, InvalidFile, TargetExists, UnfinishedCopy)
+
+
+def phrase(error: FivefoldError) -> str:
+    """The error as the command line says it."""
+
+    def command(call: Call) -> str:
+        if not call.name:
+            return " ".join(map(_argument, call.arguments, call.arguments.values()))
+        data = {**vars(error), **call.arguments}
+        quoted = {name: shlex.quote(str(value)) for name, value in data.items()}
+        return COMMANDS[call.name].format_map(quoted) if call.name in COMMANDS else str(call)
+
+    return error.message(option, command)
+
+
+def kind(error: FivefoldError) -> str:
+    """The name of its class; a class that only refines another goes by the name of that one."""
+    return next(cls.__name__ for cls in type(error).__mro__ if cls not in REFINED)
+
+
+def phrase_note(note: str) -> str:
+    """A note of a report, which may begin with a field."""
+    field, space, rest = note.partition(" ")
+    return f"{option(field)}{space}{rest}"
+
+
+def option(field: str) -> str:
+    """The option for a field, or for the list it is an entry of."""
+    name, bracket, place = field.partition("[")
+    return f"{OPTIONS.get(name, name)}{bracket}{place}"
+
+
+def _argument(name: str, value: object) -> str:
+    return option(name) if value is True else f"{option(name)} {value}"
+
+
+COMMAND_MODULES = (
     "demo",
     "write",
     "transfer",
-    "migrate",
     "read",
     "chat",
     "recipes",
     "browse",
     "graph",
-    "settings",
-    "namespaces",
     "learn",
-    "life",
     "maintain",
     "database",
     "serve",
-    "mcp",
     "hook",
     "keys",
-    "backup",
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
@@ -125,7 +221,7 @@ def command_tree(name: str | None = None) -> Callable[..., Any]:
     A name that no command has gives all of them, which the error needs. Other packages are looked through for what is
     not a built-in command.
     """
-    for module in COMMANDS:
+    for module in COMMAND_MODULES:
         import_module(f"fivefold.cli.{module}")
     from fivefold.cli.plugins import add_commands, name_of
 
@@ -267,3 +363,42 @@ def complain(text: str) -> None:
 
 def print_json(value: object) -> None:
     sys.stdout.write(escaped(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
+
+
+# Options that several commands share, declared once as the fields of a dataclass.
+
+
+def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """The command, with an option for each field of its parameters that are dataclasses, in their place."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(function).parameters.items():
+        if name in groups:
+            parameters += _options(groups[name])
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+
+    @wraps(function)
+    def command(**values: Any) -> None:
+        grouped = {
+            name: group(**{option.name: values.pop(option.name) for option in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**grouped, **values)
+
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _options(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(option.name, Parameter.KEYWORD_ONLY, default=_default(option), annotation=hints[option.name])
+        for option in fields(group)
+    ]
+
+
+def _default(option: Field[Any]) -> Any:
+    return Parameter.empty if option.default is MISSING else option.default

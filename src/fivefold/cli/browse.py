@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import sys
+from typing import Annotated, Any
 
 import typer
 
@@ -12,10 +14,13 @@ from fivefold.cli.app import (
     NamespaceOption,
     StoreOption,
     app,
+    existing,
     list_namespaces,
     print_json,
     reading,
+    say,
 )
+from fivefold.errors import InvalidInput
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
 CursorOption = Annotated[
@@ -122,3 +127,108 @@ def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_
         from fivefold.cli.learn import lines
 
         memory_view.stats(figures, lines(learned), namespaces)
+
+
+# `fivefold namespaces`: which there are, and one of them deleted for good.
+
+namespaces = typer.Typer(help="List the namespaces of a store, or delete one.", rich_markup_mode=None)
+app.add_typer(namespaces, name="namespaces")
+
+
+@namespaces.callback(invoke_without_command=True)
+def _namespaces(ctx: typer.Context, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the namespaces of a store, or delete one."""
+    if ctx.invoked_subcommand is None:
+        show_namespaces(store, as_json)
+    elif store is not None or as_json:
+        raise typer.BadParameter(f"options stand after {ctx.invoked_subcommand!r}")
+
+
+@namespaces.command("list")
+def show_namespaces(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the namespaces of a store, each with the number of its memories."""
+    from fivefold.engine import store as open_shared
+
+    with open_shared(existing(store)) as opened:
+        counts = [(name, opened.namespace(name).stats().memories) for name in opened.namespaces()]
+    if as_json:
+        print_json([{"namespace": name, "memories": count} for name, count in counts])
+        return
+    if not counts:
+        say("There are no namespaces yet; `fivefold add TEXT` makes the first one.")
+        return
+    from fivefold.cli import terminal
+
+    terminal.table(("namespace", "memories"), [(name, f"{count:,}") for name, count in counts], right=("memories",))
+
+
+@namespaces.command()
+def delete(
+    name: Annotated[str, typer.Argument(help="The namespace")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete it without asking")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a namespace with everything in it, for good; the audit log says so."""
+    from fivefold.engine import store as open_shared
+
+    with open_shared(existing(store)) as opened:
+        if not yes:
+            _confirm(name, opened.namespace(name).stats().memories)
+        count = opened.delete_namespace(name)
+    if as_json:
+        print_json({"namespace": name, "memories": count})
+    else:
+        say(f"deleted: namespace {name!r} with {_memories(count)}")
+
+
+def _confirm(name: str, count: int) -> None:
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("it deletes for good; repeat it with --yes to confirm")
+    typer.confirm(f"Delete namespace {name!r} with {_memories(count)} for good?", abort=True, err=True)
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+
+
+# `fivefold settings`: look at and change what a namespace has set.
+
+
+@app.command()
+def settings(
+    changes: Annotated[
+        list[str] | None, typer.Argument(help="NAME=VALUE to set, NAME= to bring the default back", show_default=False)
+    ] = None,
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Show the settings of a namespace, or change them."""
+    values = dict(_change(text) for text in changes or ())
+    with reading(store, namespace, anyway=bool(values)) as engine:
+        current = engine.configure(**values) if values else engine.settings
+    if as_json:
+        print_json(current.to_dict())
+        return
+    from fivefold.cli import terminal
+    from fivefold.settings import Settings
+
+    default = Settings().to_dict()
+    rows = [
+        (name, value, "" if value == default[name] else f"default {default[name]}")
+        for name, value in current.to_dict().items()
+    ]
+    terminal.table(("setting", "value", ""), rows)
+
+
+def _change(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"{text!r} sets nothing; write NAME=VALUE, such as timezone=Europe/Berlin")
+    if not value:
+        return name.strip(), None
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value

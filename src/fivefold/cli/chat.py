@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import tzinfo
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, complain, opened, say
-from fivefold.cli.hints import kind, phrase
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, complain, kind, opened, phrase, say
+from fivefold.cli.read import marked_text, when_and_who
+from fivefold.cli.terminal import QUOTED, hang, line
 from fivefold.errors import FivefoldError
-from fivefold.text.display import escaped
+from fivefold.retrieval.prompt import LIKELY
+from fivefold.text.display import brief, escaped
+from fivefold.values.explain import NOT_FOUND, percent
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Hit, Recall
+from fivefold.values.reports import Report
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.values.recall import Recall
-    from fivefold.values.reports import Report
+
 
 PROMPT = "› "
 GREETING = "Say something to remember, or ask a question that ends with ?. Ctrl-D ends."
@@ -76,15 +82,13 @@ def _lines(quiet: bool) -> Iterator[str]:
 
 
 def _show(engine: Engine, answer: Recall, report: Report | None) -> None:
-    from fivefold.cli import chat_view
-
     if report is None:
-        chat_view.answer(answer, engine.settings.zone)
+        show_answer(answer, engine.settings.zone)
         return
     replaced = [engine.get(link.target) for link in report.superseded]
     seen = {*report.stored, *(merge.id for merge in report.merged), *(memory.id for memory in replaced)}
     come = [hit for hit in answer if hit.memory.id not in seen and (hit.chance or 0) >= COMES_TO_MIND]
-    chat_view.remembered(report, replaced, come if answer.found else [], engine.settings.zone)
+    show_remembered(report, replaced, come if answer.found else [], engine.settings.zone)
 
 
 def _refuse(error: FivefoldError, as_json: bool) -> None:
@@ -98,3 +102,33 @@ def _refuse(error: FivefoldError, as_json: bool) -> None:
 def _print_line(value: object) -> None:
     sys.stdout.write(escaped(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
+
+
+# How a talk with the memory looks: what came up, what was kept, what it replaces.
+
+
+def show_answer(found: Recall, zone: tzinfo) -> None:
+    """The memories that answer, best first; where nothing seems to, in one line."""
+    if not found.found:
+        line(f"  {NOT_FOUND}", "yellow")
+    else:
+        likely = [hit for hit in found if hit.chance is None or hit.chance >= LIKELY]
+        for hit in likely or found.hits[:1]:
+            _hit(hit, zone)
+    sys.stdout.flush()
+
+
+def show_remembered(report: Report, replaced: Sequence[Memory], come: Sequence[Hit], zone: tzinfo) -> None:
+    """What became of a line, and what comes to mind with it."""
+    line("  remembered" if report.stored else "  known already", "dim")
+    for memory in replaced:
+        hang("  no longer so: ", brief(memory.content), "yellow", further=QUOTED)
+    for hit in come:
+        _hit(hit, zone)
+    sys.stdout.flush()
+
+
+def _hit(hit: Hit, zone: tzinfo) -> None:
+    chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
+    hang(f"  {chance}", marked_text(hit, full=False), further=QUOTED)
+    hang("    ", f"{when_and_who(hit.memory, zone)} · {hit.reason}", "dim")

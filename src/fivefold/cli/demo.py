@@ -44,7 +44,8 @@ def demo(
     if as_json:
         print_json({"report": report.to_dict(), "recalls": [answer.summary() for answer in answers]})
         return
-    from fivefold.cli import memory_view, recall_view, terminal
+    from fivefold.cli import memory_view, terminal
+    from fivefold.cli.read import show_recall
 
     sessions = len({record["session_id"] for record in records if record.get("session_id")})
     terminal.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
@@ -55,7 +56,7 @@ def demo(
     for answer in answers:
         terminal.line("")
         terminal.hang("? ", answer.query.text, "bold cyan")
-        recall_view.recall(answer, verbose=verbose)
+        show_recall(answer, verbose=verbose)
     terminal.line("")
     terminal.line("Next, try:", "bold")
     for command in _next(store, namespace):

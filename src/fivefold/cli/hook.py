@@ -12,8 +12,7 @@ from fivefold.cli.app import ADDRESSES, JsonOption, StoreOption, app, print_json
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.hooks.configuration import FileChange
-    from fivefold.hooks.manage import HookStatus
+    from fivefold.hooks.manage import FileChange, HookStatus
     from fivefold.hooks.writer import Drain
 
 Action = Literal["install", "uninstall", "status"]

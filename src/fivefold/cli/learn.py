@@ -18,7 +18,7 @@ from fivefold.errors import MissingExtra, NotFound
 
 if TYPE_CHECKING:
     from fivefold.learning.adaptation import Adaptation
-    from fivefold.learning.from_use import LearnedFromUse
+    from fivefold.learning.training import LearnedFromUse
     from fivefold.values.query import Weights
 
 train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from fivefold.cli.hints import phrase_note
+from fivefold.cli.app import phrase_note
 from fivefold.cli.terminal import console, counted, day, hang, line, next_page, table
 from fivefold.text.display import brief
 from fivefold.values.memory import Memory
-from fivefold.values.paging import Page
-from fivefold.values.reports import Drift, Link, Report, Stats
-from fivefold.values.visible_text import shown_name
+from fivefold.values.reports import Drift, Link, Page, Report, Stats
+from fivefold.values.validate import shown_name
 
 WIDE = 110
 """From here on a list has one line a memory."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.text.display import visible
-from fivefold.values.paging import Page
+from fivefold.values.reports import Page
 
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fivefold.engine.engine import Engine
-from fivefold.engine.opening import open, store  # noqa: A004 - the public name
-from fivefold.engine.shared_store import SharedStore
+from fivefold.engine.opening import SharedStore, open, store  # noqa: A004 - the public name
 
 __all__ = ["Engine", "SharedStore", "open", "store"]

@@ -12,41 +12,111 @@ from typing import Any, Unpack
 
 from fivefold import observers
 from fivefold.engine.idle_check import IdleCheck
-from fivefold.engine.upkeep import Upkeep
 from fivefold.errors import DamagedStore, InvalidInput
-from fivefold.learning.background_training import BackgroundTraining
-from fivefold.learning.feedback import give_feedback
-from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
-from fivefold.learning.recall_log import log_entry
+from fivefold.learning.feedback import give_feedback, log_entry
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import train_reranker
+from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learned_from_use, train_reranker, unlearn
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
+from fivefold.retrieval.browse import Browser
+from fivefold.retrieval.health import look_after
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Store
+from fivefold.text.passages import tokens
 from fivefold.text.progress import bar
-from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
-from fivefold.transfer.import_jsonl import import_jsonl
-from fivefold.values.extraction import Extractor
-from fivefold.values.filter_input import FilterInput
-from fivefold.values.limits import MAX_TOKENS
-from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type
+from fivefold.transfer.jsonl import import_jsonl
+from fivefold.values.entities import Extractor
+from fivefold.values.filter_language import FilterInput
+from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type, record_of
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort, Plan
-from fivefold.values.records import record_of
-from fivefold.values.reports import Drift, Finding, Report
+from fivefold.values.reports import (
+    SOON_DAYS,
+    STALE_DAYS,
+    UNUSED_DAYS,
+    Drift,
+    Erasure,
+    Finding,
+    HealthReport,
+    Report,
+    Sweep,
+    health_filters,
+)
 from fivefold.values.times import utc_now
-from fivefold.values.validate import checked_count, checked_name
-from fivefold.writing import drift, edit, rebuild
+from fivefold.values.validate import MAX_K, MAX_TOKENS, checked_count, checked_name
+from fivefold.writing import edit, rebuild
+from fivefold.writing import edit as life
+from fivefold.writing import rebuild as drift
+from fivefold.writing.entity_graph import Graph
 from fivefold.writing.extract import extractor as load_extractor
-from fivefold.writing.graph import Graph
 from fivefold.writing.pipeline import write, write_checked, write_messages
+from fivefold.writing.repeats import link_earlier_repeats
+
+# How long memories live: the part of the engine that pins and sweeps them and looks after their health.
+
+MOST_DAYS = 36_500
+
+
+class Upkeep(Browser):
+    """What an engine does with its memories after they are written."""
+
+    store: Store
+    namespace: str
+
+    @observers.write
+    def pin(self, id: str) -> Memory:
+        """Let a memory stay: it does not expire, and nothing that is read in later texts replaces it."""
+        return life.pin(self._namespace, id, True)
+
+    @observers.write
+    def unpin(self, id: str) -> Memory:
+        """Let a memory expire and be replaced again, as any other."""
+        return life.pin(self._namespace, id, False)
+
+    @observers.write
+    def sweep(self, *, dry_run: bool = False) -> Sweep:
+        """Forget the memories that have expired; a dry run only says which."""
+        return life.sweep(self._namespace, dry_run=dry_run)
+
+    @observers.write
+    def link_repeats(self, *, progress: bool = False) -> Report:
+        """Link near-duplicates among all memories, also those that were not compared when they were written.
+
+        Nothing else is changed. It searches around each memory, which takes a while.
+        """
+        with bar("Comparing memories", self.stats().memories, show=progress) as advance:
+            return link_earlier_repeats(self._namespace, advance)
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""
+        return self.store.erasure()
+
+    def health(
+        self,
+        *,
+        stale_days: int = STALE_DAYS,
+        unused_days: int = UNUSED_DAYS,
+        soon_days: int = SOON_DAYS,
+        examples: int = 5,
+    ) -> HealthReport:
+        """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
+
+        Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
+        """
+        filters = health_filters(
+            self._namespace.clock(),
+            checked_count(stale_days, "stale_days", 1, MOST_DAYS),
+            checked_count(unused_days, "unused_days", 0, MOST_DAYS),
+            checked_count(soon_days, "soon_days", 0, MOST_DAYS),
+        )
+        return look_after(self._namespace, filters, checked_count(examples, "examples", 0, MAX_K))
+
 
 ROUTE_THREADS = 8
 """The most routes that an engine runs at once, over all its recalls."""

@@ -14,7 +14,7 @@ from fivefold.namespace import Activity
 from fivefold.settings import settings_of
 from fivefold.stores.protocol import VOCABULARY, Store
 from fivefold.values.times import utc_now
-from fivefold.writing import drift
+from fivefold.writing import rebuild as drift
 
 IDLE_S = 30.0
 """For how long nothing was read or written before a check begins."""

@@ -3,15 +3,138 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
 
+from fivefold import observers
 from fivefold.engine.engine import ROUTE_THREADS, Engine
-from fivefold.engine.shared_store import THREADS, SharedStore
-from fivefold.errors import InvalidInput
-from fivefold.models.embedders import Embedder
+from fivefold.engine.idle_check import IdleCheck
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.learning.model_store import drop_reranker
+from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.models.embedders import embedder as load_embedder
+from fivefold.namespace import Namespace
 from fivefold.stores import open_store
+from fivefold.stores.protocol import Store
+from fivefold.text.text_caches import empty_text_caches
+from fivefold.values.access import AuditEntry
+from fivefold.values.entities import Extractor
+from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
+
+# One store for many users: an engine for each namespace, without connections or threads of its own.
+
+MOST_ENGINES = 256
+"""The most engines that stay in memory unused; one more drops the least recently used."""
+
+THREADS = 16
+"""The most routes that run at once, over all recalls of all namespaces."""
+
+
+class SharedStore:
+    """A store with all its namespaces. Safe to share between threads; close it, or use it in a `with` block.
+
+    Its engines share its connections and one pool of threads, so that a namespace costs next to nothing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: str | Embedder | None = None,
+        extractor: str | Extractor = "rules",
+        threads: int = THREADS,
+    ) -> None:
+        """The embedder is for new namespaces; existing ones keep the one they are pinned to."""
+        self.store = store
+        self._embedder = DEFAULT if embedder is None else embedder
+        self._extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
+        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="fivefold-route")
+        self._idle_check = IdleCheck(store)
+        self._idle_check.end_with(self)
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def location(self) -> str:
+        """Where the store is: a path, ':memory:' or an address without its password."""
+        return self.store.location
+
+    def namespace(self, name: str) -> Engine:
+        """The engine of a namespace, which need not exist. Closing the engine leaves the store open."""
+        name = checked_name(name, "namespace")
+        with self._lock:
+            engine = self._engines.pop(name, None) or self._engine(name)
+            self._engines[name] = engine
+            if len(self._engines) > MOST_ENGINES:
+                self._engines.popitem(last=False)
+            return engine
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The names of all namespaces that were ever written to, sorted."""
+        return self.store.namespaces()
+
+    def delete_namespace(self, name: str) -> int:
+        """Delete a namespace with everything in it, for good; returns how many memories it had.
+
+        The audit log says that it was deleted. A later write to that name begins with an empty namespace.
+        """
+        name = checked_name(name, "namespace")
+        count = self.remove_namespace(name)
+        self.store.audit.add([_deletion(name)])
+        return count
+
+    def remove_namespace(self, name: str) -> int:
+        """As `delete_namespace`, for callers that write the audit log themselves."""
+        began = time.time_ns()
+        with self._lock:
+            self._engines.pop(name, None)
+        drop_reranker(self.store, name)
+        count = self.store.delete_namespace(name)
+        empty_text_caches()
+        if count is None:
+            raise NotFound(f"there is no namespace {name!r} to delete")
+        observers.deleted(self.store, name, began)
+        return count
+
+    def close(self) -> None:
+        """Close the store for all its engines; using them afterwards is an error."""
+        self._idle_check.stop()
+        self.store.close()
+        self._pool.shutdown(wait=False)
+
+    def __enter__(self) -> SharedStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _engine(self, name: str) -> Engine:
+        return Engine(
+            self.store,
+            name,
+            extractor=self._extractor,
+            pool=self._pool,
+            default_embedder=self._embedder,
+            idle_check=self._idle_check,
+        )
+
+
+def space_of(engines: SharedStore, name: str) -> Namespace:
+    """A namespace with the models that serve it, for a server that stores what waited."""
+    activity = engines._idle_check.activity
+    return Namespace(engines.store, name, None, engines._extractor, utc_now, engines._embedder, activity)
+
+
+def _deletion(namespace: str) -> AuditEntry:
+    return AuditEntry(
+        at=utc_now(), key_id=None, action="delete_namespace", namespace=namespace, subject=None, outcome="ok"
+    )
 
 
 def open(

@@ -18,8 +18,7 @@ from typing import Annotated, Any
 from fivefold.errors import FivefoldError, InvalidFile, InvalidInput
 from fivefold.hooks.entry import EVENT_FILE, FLAG, KEPT, LATE, SETTINGS, SOCKET, SPOOL, START_WAIT_MS, WAIT_MS
 from fivefold.stores.atomic_files import LEFTOVER_S, delete_leftovers, replacement
-from fivefold.values.field_types import About, Between, Share, TokenBudget, VisibleText
-from fivefold.values.fields import build
+from fivefold.values.fields import About, Between, Share, TokenBudget, VisibleText, build
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json, Value
 

@@ -13,11 +13,11 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.hooks.state import State, offset_name, read_offsets, reason_of, sole, write_offset
 from fivefold.settings import Settings
-from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.sources import ImportLog
 from fivefold.transfer.importers.transcripts import TRANSCRIPTS, TranscriptFormat, read_part, session_id
-from fivefold.values.json_shapes import require_object
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.serialize import Json, Value
+from fivefold.values.validate import require_object
 from fivefold.writing.messages import MessageReader
 
 CARRYING = ("UserPromptSubmit", "Stop", "beforeSubmitPrompt", "afterAgentResponse", "notify")

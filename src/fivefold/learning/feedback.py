@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.adaptation import learn_from_log, load_adaptation
-from fivefold.learning.recall_log import log_entry
-from fivefold.learning.weight_signals import weight_signals
+from fivefold.learning.adaptation import learn_from_log, load_adaptation, weight_signals
+from fivefold.learning.reranker import pack_features
 from fivefold.namespace import Namespace
+from fivefold.stores.protocol import LoggedRecall, ReturnedHit
 from fivefold.values.recall import Recall
 from fivefold.values.validate import checked_name
+
+# A recall as the store logs it, with what learning later reads from the log.
+
+
+def log_entry(recall: Recall) -> LoggedRecall:
+    """What the log stores of a recall."""
+    signals = weight_signals(recall)
+    return LoggedRecall(
+        id=recall.id,
+        namespace=recall.namespace,
+        at=recall.query.now,
+        recipe=recall.plan.recipe,
+        question=recall.query.text,
+        returned=[ReturnedHit(hit.memory.id, hit.rank, round(hit.score, 6)) for hit in recall.hits],
+        features=pack_features(recall),
+        signals=None if signals is None else json.dumps(signals, ensure_ascii=False, separators=(",", ":")),
+    )
 
 
 def give_feedback(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.reranker import Ranker, Verdict, dump_reranker, load_reranker
-from fivefold.models.binary import BadModel
+from fivefold.models.shipped import BadModel
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import ModelStore, Store
 

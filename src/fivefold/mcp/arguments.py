@@ -10,13 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.request import REQUEST
-from fivefold.service.argument_fields import AS_MANY_AS_FIT, described
-from fivefold.values.limits import MAX_TOKENS
-from fivefold.values.memory import Type
+from fivefold.service.responses import AS_MANY_AS_FIT, described
+from fivefold.values.memory import RECORD_FIELDS, Type
 from fivefold.values.recall_trace import Effort
-from fivefold.values.records import RECORD_FIELDS
 from fivefold.values.serialize import Json
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import MAX_TOKENS, shorten
 
 BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""

@@ -2,21 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fivefold.mcp.budget import LINE
-from fivefold.text.fence import fenced, quote_line, quote_name
+from fivefold.errors import InvalidInput
+from fivefold.service.shared_tables import MemoryTable, Table
+from fivefold.text.display import fenced, harmless, quote_line, quote_name
+from fivefold.text.passages import tokens
+from fivefold.values.excerpt import excerpt
+from fivefold.values.explain import SHOWN_TEXT
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Hit, Recall
+from fivefold.values.recall_trace import FusedRows, PassageMatch
 from fivefold.values.reports import WITH_CHANCE
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import shorten
 
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
     from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
-    from fivefold.values.health import HealthExample, HealthReport
-    from fivefold.values.memory import Memory, Session
-    from fivefold.values.paging import Page
-    from fivefold.values.reports import Erasure, Report, Stats
+    from fivefold.values.memory import Session
+    from fivefold.values.reports import Erasure, HealthExample, HealthReport, Page, Report, Stats
+
+
+# Answers cut to a number of tokens; the answer says how much was left out.
+
+FENCE = tokens(fenced("")) + 1
+"""Tokens of the fence around what people and programs have said."""
+
+LINE = 300
+"""Characters of a memory where it is one of several lines."""
+
+
+def count_fitting(lines: Iterable[str], budget: int) -> int:
+    """How many of the lines, from the first on, fit."""
+    room, count = budget, 0
+    for line in lines:
+        room -= tokens(line + "\n")
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def clip(text: str, budget: int) -> str:
+    """A text, or as many of its first characters as fit, and a sign that more follows."""
+    if tokens(text) <= budget:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens(text[:middle] + "…") <= budget else (low, middle - 1)
+    return text[:low] + "…"
+
+
+def first_lines(text: str, budget: int) -> str:
+    """The first whole lines of a text that fit, and a sign that more follows."""
+    if tokens(text) <= budget:
+        return text
+    lines = text.splitlines()
+    return "\n".join((*lines[: count_fitting(lines, budget - tokens("\n…"))], "…"))
+
+
+def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
+    """As much of the trace as fits: first texts are shortened, then lists, at last hits are left out.
+
+    `closing` says what was cut.
+    """
+    for shorter, cut in _shorter(recall):
+        text = f"{fenced(harmless(shorter.explain()))}\n{closing(cut)}"
+        if tokens(text) <= budget:
+            return shorter, text
+    end = closing([*cut, "the end of this text"])
+    text = first_lines(harmless(shorter.explain()), budget - tokens(end) - FENCE)
+    return shorter, f"{fenced(text)}\n{end}"
+
+
+def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
+    yield recall, []
+    short = replace(recall, hits=tuple(map(_shorten_hit, recall.hits)))
+    cut = ["memories to a few words"] if short != recall else []
+    yield short, cut
+    if any(hit.neighbours for hit in short):
+        short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
+        cut = [*cut, "the turns next to each hit"]
+        yield short, cut
+    if dropped := sum(one.rank is None for one in short.candidates):
+        cut = [*cut, f"all {dropped} that were dropped"]
+        short = replace(short, dropped=(), fused=FusedRows())
+        yield short, cut
+    if any(run.top for run in short.routes):
+        short = replace(short, routes=tuple(replace(run, top=(), hits=()) for run in short.routes))
+        cut = [*cut, "the first hits of each route"]
+        yield short, cut
+    for count in range(len(short) - 1, -1, -1):
+        yield replace(short, hits=short.hits[:count]), [*cut, f"{len(short) - count} of {len(short)} memories"]
+
+
+def _shorten_hit(hit: Hit) -> Hit:
+    short = replace(
+        hit.candidate,
+        memory=_shorten_memory(hit.memory, hit.passage),
+        neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
+    )
+    return replace(hit, candidate=short)
+
+
+def _without_neighbours(hit: Hit) -> Hit:
+    return replace(hit, candidate=replace(hit.candidate, neighbours=()))
+
+
+def _shorten_memory(memory: Memory, match: PassageMatch | None = None) -> Memory:
+    return replace(
+        memory,
+        content=_shorten(memory.content, match),
+        user_text=memory.user_text and _shorten(memory.user_text),
+        assistant_text=memory.assistant_text and _shorten(memory.assistant_text),
+        next_user_text=memory.next_user_text and _shorten(memory.next_user_text),
+    )
+
+
+def _shorten(text: str, match: PassageMatch | None = None) -> str:
+    return text if len(text) <= SHOWN_TEXT else excerpt(text, match, SHOWN_TEXT)
+
 
 CLOSING = 60
 """Tokens reserved for the last line under a list."""
@@ -140,3 +249,49 @@ def health(report: HealthReport, examples: int) -> str:
 def _example(example: HealthExample) -> str:
     other = "" if example.other is None else f"; {example.other}: {shorten(example.other_text or '', LINE)}"
     return quote_line(f"- {example.id}, {example.why}: {shorten(example.text, LINE)}{other}")
+
+
+# The numbers of the sources in an answer, so that a model can name sources by number instead of by long id.
+
+MAX_RECALLS = 1_000
+"""The number of recalls whose numbers are known; a number is used soon after the answer, or never."""
+
+LONGEST = 9
+"""The most digits of a source number."""
+
+
+class SourceNumbers:
+    def __init__(self, table: Table | None = None) -> None:
+        self._ids = table or MemoryTable(MAX_RECALLS)
+
+    def record(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
+        """The sources of a recall have these ids, in the order of their numbers."""
+        self._ids.change(_key(namespace, recall_id), lambda _: json.dumps([*ids]))
+
+    def ids(self, namespace: str, recall_id: str, names: Sequence[str]) -> list[str]:
+        """Ids as they are, and those of numbers such as '2' or '[2]'; an id that looks like a number stays one."""
+        stored = self._ids.get(_key(namespace, recall_id))
+        known: list[str] = [] if stored is None else json.loads(stored)
+        return [name if name in known else self._id(name, known) for name in names]
+
+    def lost(self, namespace: str, recall_id: str, names: Sequence[str]) -> bool:
+        """Whether some of the names are numbers unknown here: of another server, or of a recall long ago."""
+        return self._ids.get(_key(namespace, recall_id)) is None and any(map(_number, names))
+
+    def _id(self, name: str, ids: Sequence[str]) -> str:
+        number = _number(name)
+        if not ids or number is None:
+            return name
+        if len(number) > LONGEST or not 1 <= int(number) <= len(ids):
+            raise InvalidInput(f"there is no source {number[:20]}; that recall has 1 to {len(ids)}")
+        return ids[int(number) - 1]
+
+
+def _key(namespace: str, recall_id: str) -> str:
+    return json.dumps([namespace, recall_id])
+
+
+def _number(name: str) -> str | None:
+    """The digits of a name such as '2' or '[2]'."""
+    number = name.strip("[] ")
+    return number if number.isascii() and number.isdigit() else None

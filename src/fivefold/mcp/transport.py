@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.text import SourceNumbers
 from fivefold.values.access import ALL, Caller
 
 if TYPE_CHECKING:

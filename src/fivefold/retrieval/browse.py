@@ -10,17 +10,14 @@ from typing import Any, cast
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
-from fivefold.values.extraction import Extraction
-from fivefold.values.field_types import Name
-from fivefold.values.fields import check
-from fivefold.values.filter_input import FilterInput, filter_of, narrowed
-from fivefold.values.limits import MAX_NAME
+from fivefold.values.entities import Extraction
+from fivefold.values.fields import Name, check
+from fivefold.values.filter_language import FilterInput, filter_of, narrowed
 from fivefold.values.memory import Kind, Memory, Session, Type
-from fivefold.values.paging import Page, page_of, read_cursor
-from fivefold.values.reports import Link, ReadKind, Stats
+from fivefold.values.reports import Link, Page, ReadKind, Stats, page_of, read_cursor
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
-from fivefold.values.validate import checked_limit, checked_name, checked_text
+from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text
 
 LATEST = datetime.max.replace(tzinfo=UTC)
 

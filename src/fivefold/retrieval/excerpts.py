@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from fivefold.text.lexemes import lexemes
 from fivefold.text.text_caches import text_cache
-from fivefold.values.reading import Span
 from fivefold.values.recall_trace import PassageMatch
+from fivefold.values.vectors import Span
 
 MAX_SENTENCE = 300
 """Characters of a sentence; a longer one is cut into pieces between words."""

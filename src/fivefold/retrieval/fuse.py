@@ -9,9 +9,18 @@ from typing import overload
 
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
-from fivefold.values.later import later
 from fivefold.values.memory import Memory
-from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, FusedRows, Plan, RouteHit, RouteRun, TopHit
+from fivefold.values.recall_trace import (
+    SHOWN_TOP,
+    Candidate,
+    Evidence,
+    FusedRows,
+    Plan,
+    RouteHit,
+    RouteRun,
+    TopHit,
+    later,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from fivefold.namespace import Namespace
 from fivefold.stores.protocol import LinkedPair, Reader
 from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.health import HealthCheck, HealthExample, HealthFinding, HealthReport
 from fivefold.values.memory import Memory
-from fivefold.values.reports import ReadKind
-from fivefold.values.shorten import shorten
+from fivefold.values.reports import HealthCheck, HealthExample, HealthFinding, HealthReport, ReadKind
 from fivefold.values.times import to_micros
+from fivefold.values.validate import shorten
 from fivefold.writing.secrets_in_records import kinds_of_secrets
 
 PAGE = 500

@@ -18,22 +18,24 @@ from time import perf_counter
 
 from fivefold.learning.training import learned_reranker
 from fivefold.namespace import Namespace
-from fivefold.retrieval.effort import at_effort
-from fivefold.retrieval.encode import begin_encoding, encode_question
 from fivefold.retrieval.fuse import Fused, fuse, name_top_hits
-from fivefold.retrieval.matched_words import with_matched_words
-from fivefold.retrieval.optimize import optimize
-from fivefold.retrieval.plan import plan
+from fivefold.retrieval.plan import apply_weights, optimize, plan, predict_weights
 from fivefold.retrieval.recipe import FusionSpec, Recipe
+from fivefold.retrieval.recipe_file import at_effort
 from fivefold.retrieval.request import RecallRequest
-from fivefold.retrieval.retrieve import Begun, begin_routes, retrieve
+from fivefold.retrieval.retrieve import Begun, begin_encoding, begin_routes, encode_question, retrieve
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
+from fivefold.retrieval.selection import (
+    drop_not_yet_known,
+    drop_unlikely,
+    drop_unmatched,
+    select,
+    weigh_by_origin,
+    with_matched_words,
+)
 from fivefold.retrieval.stages import Pool, run_stages
-from fivefold.retrieval.trust import weigh_by_origin
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.understand.windows import Clock
-from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader
 from fivefold.values.ids import new_id

@@ -17,8 +17,8 @@ from fivefold.retrieval.excerpts import Excerpts
 from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item
 from fivefold.retrieval.prompt_packing import pack, pack_whole
 from fivefold.retrieval.routes.standing import STANDING
-from fivefold.retrieval.stages.memory_words import words_of
-from fivefold.text.fence import INDENT
+from fivefold.retrieval.stages.coverage import words_of
+from fivefold.text.display import INDENT
 from fivefold.text.lexemes import lexemes
 from fivefold.values.explain import NOT_FOUND
 from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_text

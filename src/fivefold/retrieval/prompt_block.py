@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 
 from fivefold.retrieval.excerpts import Excerpts
-from fivefold.text.fence import CLOSE, OPEN, quote, quote_name
+from fivefold.text.display import CLOSE, OPEN, quote, quote_name
 from fivefold.text.text_caches import text_cache
 from fivefold.values.memory import WAYS, Memory, origin_of
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
-from fivefold.values.field_types import About, Between
-from fivefold.values.fields import data_of
+from fivefold.values.fields import About, Between, data_of
 from fivefold.values.query import NamePrior, Yesterday
 from fivefold.values.recall_trace import EFFORTS, Effort
 from fivefold.values.serialize import Json, Value

@@ -9,19 +9,16 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Annotated, TypedDict
 
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
-from fivefold.retrieval.recipe_file import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import checked_effort, known_recipes, load_recipe
 from fivefold.settings import Settings
-from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Share, Text, VisibleText
-from fivefold.values.fields import fields_of
-from fivefold.values.filter_input import FilterInput, filter_of
+from fivefold.values.fields import About, Count, Items, Name, RecentTurns, Share, Text, VisibleText, fields_of
+from fivefold.values.filter_language import FilterInput, filter_of
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.limits import MAX_K
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import hidden
 from fivefold.values.times import as_utc, offset_of
-from fivefold.values.validate import checked_history, checked_text
+from fivefold.values.validate import MAX_K, checked_history, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe
 """A recipe by its name, by the path of its TOML file, or as a value."""

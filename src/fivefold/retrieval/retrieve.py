@@ -3,25 +3,247 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
-from fivefold.errors import ServerAway, StoreClosed
-from fivefold.retrieval.encode import Encoding
+from fivefold.errors import EmbedderError, FivefoldError, ServerAway, StoreClosed
+from fivefold.learning.adaptation import QueryDecay
+from fivefold.models.embedders import Embedder, gives_tokens, read_question
+from fivefold.namespace import Namespace
 from fivefold.retrieval.fuse import rows_by_share
-from fivefold.retrieval.in_store import search_in_store
+from fivefold.retrieval.plan import Weighed, horizon_of, weigh_results
 from fivefold.retrieval.recipe import FusionSpec
-from fivefold.retrieval.route_line import RouteLine
+from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.stores.protocol import DensePreparation
+from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
+from fivefold.stores.protocol import DensePreparation, VectorSpace
+from fivefold.stores.queries import Arm, Composite, FusedHit
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Type
+from fivefold.values.query import Query
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
+from fivefold.values.vectors import QuestionReading, Vector
+
+# Routes in a line: one thread runs them while the model reads the question, more once it has read it.
+
+Run = Callable[[], RouteRun]
+
+
+class RouteLine:
+    """Runs of routes that have begun, by name. Threads that run Python side by side only wait for each other."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Future[RouteRun], Run]] = deque()
+        self._runs: dict[str, Future[RouteRun]] = {}
+
+    def add(self, route: str, run: Run) -> None:
+        self._runs[route] = future = Future[RouteRun]()
+        self._waiting.append((future, run))
+
+    def get(self, route: str) -> Future[RouteRun] | None:
+        """The run of a route, if it is in the line."""
+        return self._runs.get(route)
+
+    def begin(self, threads: ThreadPoolExecutor) -> None:
+        """One thread works off the line."""
+        if self._waiting:
+            threads.submit(self.work)
+
+    def hurry(self, threads: ThreadPoolExecutor, patience_s: float = 0.0) -> None:
+        """What still waits after that time gets a thread each: a route that takes long keeps no other waiting."""
+        if self._waiting and patience_s:
+            wait(list(self._runs.values())[-1:], timeout=patience_s)
+        for _ in range(len(self._waiting)):
+            threads.submit(self.work)
+
+    def work(self) -> None:
+        """Run what waits, one after the other."""
+        while self._waiting:
+            try:
+                future, run = self._waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(run())
+                except BaseException as error:
+                    future.set_exception(error)
+
+
+# Routes that the store searches and fuses in one statement (D9, M3), with the runs it consists of.
+
+_log = logging.getLogger("fivefold")
+
+
+def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> list[RouteRun]:
+    """One statement for all routes; a route that cannot run is named, and the others still answer."""
+    start = perf_counter()
+    able = [part for part in plan.routes if part.run and not _encoding_error(part, context)]
+    reasons: dict[str, str] = {}
+    try:
+        if fusion.method == "composite":
+            weighed, reasons = _composite(able, context, fusion)
+        else:
+            weighed = Weighed(_rrf(able, context, fusion))
+    except (StoreClosed, ServerAway):
+        raise
+    except Exception as error:
+        _log.warning("the routes failed: %s", error)
+        failed = f"{type(error).__name__}: {error}"
+        runs = [_outcome(part, [], context, start) for part in plan.routes]
+        return [run if run.status == "skipped" else replace(run, status="failed", reason=failed) for run in runs]
+    hits: dict[str, list[FusedHit]] = {}
+    for item in weighed.hits:
+        hits.setdefault(item.route, []).append(item)
+    runs = [_outcome(part, hits.get(part.route, []), context, start) for part in plan.routes]
+    return [replace(run, reason=_with_reason(run, reasons, weighed)) for run in runs]
+
+
+def _outcome(part: RoutePlan, fused: Sequence[FusedHit], context: SearchContext, start: float) -> RouteRun:
+    if not part.run:
+        return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
+    ms = (perf_counter() - start) * 1000
+    error = _encoding_error(part, context)
+    if error is not None:
+        return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, ms)
+    ranked = sorted(fused, key=lambda item: item.rank)
+    hits = tuple(RouteHit(item.row, item.score, factor=item.factor, contribution=item.contribution) for item in ranked)
+    return RouteRun(part.route, "hits", part.reason, len(hits), ms, hits=hits)
+
+
+def _with_reason(run: RouteRun, reasons: Mapping[str, str], weighed: Weighed) -> str:
+    """What the run says, with the decay of the question and how its results were weighed."""
+    if run.status != "hits":
+        return run.reason
+    return "; ".join(filter(None, (run.reason, reasons.get(run.route, ""), weighed.reason)))
+
+
+def _encoding_error(part: RoutePlan, context: SearchContext) -> FivefoldError | None:
+    """Why a route that compares vectors has no vector."""
+    return context.question if ROUTES[part.search].encodes and isinstance(context.question, FivefoldError) else None
+
+
+def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec) -> list[FusedHit]:
+    arms = []
+    for part in parts:
+        field = part.options.field if isinstance(part.options, DenseOptions) else None
+        sessions = isinstance(part.options, DenseOptions | LexicalOptions) and part.options.of == "sessions"
+        arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
+    return context.reader.search.rrf(
+        context.space, _vector(context), words(context.query), arms, fusion.k, context.keep
+    )
+
+
+def _composite(
+    parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec
+) -> tuple[Weighed, dict[str, str]]:
+    """The shares of all candidates, and why recency decays as it does, by route."""
+    by_search = {part.search: part for part in parts}
+    dense, vector = by_search.get("dense"), _vector(context)
+    if dense is None or context.space is None or vector is None:
+        return Weighed([]), {}
+    recency = by_search.get("recency")
+    horizon = horizon_of(recency, context)
+    how = Composite(
+        depth=dense.depth,
+        similarity=(dense.route, dense.weight),
+        recency=_route_weight(recency),
+        frequency=_route_weight(by_search.get("frequency")),
+        decay=horizon.decay,
+        now=context.query.now,
+    )
+    hits = context.reader.search.composite(context.space, vector, how, context.keep)
+    weighed = weigh_results(hits, parts, context) if fusion.per_result else Weighed(hits)
+    return weighed, {recency.route: _describe(horizon)} if recency and horizon.reason else {}
+
+
+def _describe(horizon: QueryDecay) -> str:
+    return f"{horizon.decay.describe()}, since {horizon.reason}"
+
+
+def _route_weight(part: RoutePlan | None) -> tuple[str, float] | None:
+    return None if part is None else (part.route, part.weight)
+
+
+def _vector(context: SearchContext) -> Vector | None:
+    return context.question.vector if isinstance(context.question, QuestionReading) else None
+
+
+# The question as the model reads it. The model begins while the question is still being understood.
+
+Outcome = QuestionReading | FivefoldError
+"""A failing model fails the routes that need it, not the recall."""
+
+
+class Encoding:
+    """A question that a thread reads. The same thread then runs the routes that wait for the reading."""
+
+    def __init__(self) -> None:
+        self.reading: Future[Outcome] = Future()
+        self.routes = RouteLine()
+
+    def run(self, model: Embedder, text: str) -> None:
+        if self.reading.set_running_or_notify_cancel():
+            self.reading.set_result(_read(model, text))
+            self.routes.work()
+
+
+def begin_encoding(
+    request: RecallRequest, namespace: Namespace, space: VectorSpace | None, threads: ThreadPoolExecutor
+) -> Encoding | None:
+    """Read the question as it was asked, which is mostly how it is meant; None where that is better left for later.
+
+    Only a model with token vectors begins: another may be a server's, which is asked once.
+    """
+    if request.history or not any(ROUTES[spec.search].encodes for spec in request.recipe.routes):
+        return None
+    try:
+        model, encoding = namespace.embedder_of(space), Encoding()
+        if not gives_tokens(model):
+            return None
+        threads.submit(encoding.run, model, request.question)
+    except (FivefoldError, RuntimeError):  # the engine was closed, or the routes that need the model will say
+        return None
+    return encoding
+
+
+def encode_question(
+    query: Query, planned: Plan, namespace: Namespace, space: VectorSpace | None, begun: Encoding | None = None
+) -> Outcome | None:
+    """The question as the model reads it, if a route needs that."""
+    needed = any(part.run and ROUTES[part.search].encodes for part in planned.routes)
+    if needed and begun is not None and query.to_read == query.text:
+        return begun.reading.result()
+    if begun is not None:
+        begun.reading.cancel()
+    if not needed:
+        return None
+    try:
+        return _read(namespace.embedder_of(space), query.to_read)
+    except FivefoldError as error:
+        return error
+    except Exception as error:
+        return _failed(error)
+
+
+def _read(model: Embedder, text: str) -> Outcome:
+    try:
+        return read_question(model, text)
+    except FivefoldError as error:
+        return error
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> EmbedderError:
+    return EmbedderError(f"the question could not be encoded: {type(error).__name__}: {error}")
+
 
 _log = logging.getLogger("fivefold")
 
@@ -136,7 +358,11 @@ def _runs(
     }
     _unless_closed(lambda: begun.encoded.hurry(pool))
     _unless_closed(lambda: begun.free.hurry(pool, PATIENCE_S))
-    runs = {route: _outcome(part, futures[route], start, route in patient) for part in first if (route := part.route)}
+    runs = {
+        route: _retrieve_outcome(part, futures[route], start, route in patient)
+        for part in first
+        if (route := part.route)
+    }
     for part in plan.routes:
         if part.route not in runs:
             runs[part.route] = (
@@ -183,7 +409,7 @@ def _skipped(part: RoutePlan) -> RouteRun:
     return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
 
 
-def _outcome(part: RoutePlan, future: Future[RouteRun], start: float, patient: bool) -> RouteRun:
+def _retrieve_outcome(part: RoutePlan, future: Future[RouteRun], start: float, patient: bool) -> RouteRun:
     """The route's run, or that it was late: it may go on, but this answer does not wait for it."""
     left = part.budget_ms / 1000 - (perf_counter() - start)
     try:

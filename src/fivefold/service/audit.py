@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.stores.protocol import Store
 from fivefold.values.access import HERE, AuditEntry, Caller
-from fivefold.values.limits import MAX_NAME
-from fivefold.values.paging import Page, page_of, read_cursor
+from fivefold.values.reports import Page, page_of, read_cursor
 from fivefold.values.times import utc_now
-from fivefold.values.validate import checked_limit
+from fivefold.values.validate import MAX_NAME, checked_limit
 
 READS = frozenset(
     {

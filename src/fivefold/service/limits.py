@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.prompt import hits_for
 from fivefold.service.shared_tables import MemoryTable, Table
-from fivefold.values.limits import MAX_TEXT
+from fivefold.values.validate import MAX_TEXT
 
 WINDOW_S = 60
 """Rates are per minute."""

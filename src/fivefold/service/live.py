@@ -12,7 +12,7 @@ from fivefold.observers import Write
 from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.stores.protocol import Store
 from fivefold.values.recall import Recall
-from fivefold.values.shorten import shorten
+from fivefold.values.validate import shorten
 
 MOST_EVENTS = 500
 """Events that are kept, over all namespaces; a new one takes the place of the oldest."""

@@ -15,9 +15,9 @@ from fivefold.stores.protocol import VOCABULARY, Store
 from fivefold.text.progress import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
-from fivefold.writing import drift
+from fivefold.writing import rebuild as drift
+from fivefold.writing.edit import sweep
 from fivefold.writing.extract import extractor
-from fivefold.writing.life import sweep
 from fivefold.writing.rebuild import writing_model
 
 DAY_S = 86_400.0

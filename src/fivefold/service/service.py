@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,18 +17,55 @@ from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
 from fivefold.service.limits import MOST_CALLERS, Limits, Rates
 from fivefold.service.maintenance import Maintenance
-from fivefold.service.queue_writer import QueueWriter
 from fivefold.service.responses import Namespace
-from fivefold.service.shared_tables import SharedTables
-from fivefold.service.sign_in import MOST as MOST_SIGN_INS
-from fivefold.service.sign_in import SignIns
-from fivefold.service.write_queue import MOST_RATES, WriteQueue
+from fivefold.service.shared_tables import MemoryTable, SharedTables, Table
+from fivefold.service.write_queue import MOST_RATES, QueueWriter, WriteQueue
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
-from fivefold.values.paging import Page, page_of, read_cursor
-from fivefold.values.reports import Erasure, Stats
+from fivefold.values.reports import Erasure, Page, Stats, page_of, read_cursor
 
 __all__ = ["Limits", "Processes", "Service", "open_service"]
+
+
+# Who is signed in to the pages: a browser has a token in place of the key, valid as long as the server runs.
+
+MOST = 10_000
+"""The most browsers signed in at once; one more signs out the oldest."""
+
+
+class SignIns:
+    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too.
+
+    The key is stored masked by the token, which only the browser has.
+    """
+
+    def __init__(self, table: Table | None = None) -> None:
+        self._keys = table or MemoryTable(MOST)
+
+    def begin(self, secret: str) -> str:
+        """A new token for this key."""
+        token = secrets.token_urlsafe(32)
+        self._keys.change(_digest(token), lambda _: _masked(secret.encode(), token).hex())
+        return token
+
+    def secret(self, token: str) -> str | None:
+        """The key behind a token; the keyring says whether it is still valid."""
+        stored = self._keys.get(_digest(token))
+        return None if stored is None else _masked(bytes.fromhex(stored), token).decode()
+
+    def end(self, token: str) -> None:
+        self._keys.change(_digest(token), lambda _: None)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+def _masked(text: bytes, token: str) -> bytes:
+    """The text with a mask that only the token gives; applied twice, the text again. A token masks one text only."""
+    mask = hashlib.shake_256(b"mask " + token.encode(errors="replace")).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, mask, strict=True))
+
 
 WRITERS = 16
 """The most writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
@@ -122,7 +161,7 @@ class Service:
         self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MOST_CALLERS))
         self.queue = WriteQueue(self.engines, self.limits, self.tables.table("queue", MOST_RATES))
         self.queue_writer = QueueWriter(self.engines, self.queue)
-        self.sign_ins = SignIns(self.tables.table("sign-ins", MOST_SIGN_INS))
+        self.sign_ins = SignIns(self.tables.table("sign-ins", MOST))
 
     def caller(self, secret: str | None, local: bool) -> Caller:
         """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""

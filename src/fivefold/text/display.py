@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
-from fivefold.values.shorten import shorten
-from fivefold.values.visible_text import is_obeyed, visible
+from fivefold.values.validate import is_obeyed, shorten, shown_name
+from fivefold.values.validate import visible_text_visible as visible
 
 __all__ = ["SHOWN", "brief", "escaped", "visible"]
+
 
 SHOWN = 300
 """Characters of a memory that are shown where it is one of many."""
@@ -25,3 +27,55 @@ def escaped(text: str) -> str:
 
 def _escape(line: str) -> str:
     return "".join(json.dumps(c)[1:-1] if is_obeyed(c) else c for c in line)
+
+
+# Text of others inside a prompt: whatever it contains, it stays inside its fence and cannot pose as ours.
+
+OPEN, CLOSE = "<memories>", "</memories>"
+INDENT = "\n    "
+"""How each further line of a quote begins."""
+
+_MARK = "·"
+_LESS = "<＜﹤‹〈〈⟨❮˂ᐸ"
+_SLASH = "/／∕⁄⧸╱|｜¦│∣ǀ"
+_UNSEEN = r"[\s\u200c\u200d\u034f\ufe00-\ufe0f\u115f\u1160\u3164\uffa0\u2800]*"
+"""Characters that take no place or no ink, and could hide a tag from a plain search."""
+
+_TAGS = (
+    "memor(?:y|ies)|system|sys|assistant|human|developer|tool_\\w+|function_\\w+|invoke|antml\\w*|instructions?"
+    "|start_of_turn|end_of_turn|bos|eos|s"
+)
+_TYPES = "user|model|tools?|functions?|parameter|prompt|thinking"
+"""Names that are also types of a program, as in List<User>; there they stay as they are."""
+
+_TAG = re.compile(
+    rf"[{_LESS}](?={_UNSEEN}(?:[{_SLASH}]|(?:{_TAGS})\b))|(?<!\w)[{_LESS}](?={_UNSEEN}(?:{_TYPES})\b)", re.IGNORECASE
+)
+"""A closing tag of any name, a token such as <|im_start|>, or a tag that frames a role or a call."""
+_BRACKET = re.compile(r"[\[［](?=\s*/?\s*(?:INST|SYS\w*|TOOL_\w+|AVAILABLE_\w+|PREFIX|SUFFIX|MIDDLE)\s*[\]］])", re.I)
+"""The control tokens that are written in square brackets."""
+
+
+def harmless(text: str) -> str:
+    """`text` with all its words: control characters visible, and a dot in every tag or token that could end a fence."""
+    return _BRACKET.sub(rf"\g<0>{_MARK}", _TAG.sub(rf"\g<0>{_MARK}", visible(text)))
+
+
+def quote(text: str) -> str:
+    """`text` as a quote inside a fence, its further lines indented."""
+    return harmless(text).replace("\n", INDENT)
+
+
+def quote_line(text: str) -> str:
+    """`text` as a quote on one line, as for a name."""
+    return " ".join(harmless(text).split())
+
+
+def quote_name(name: str) -> str:
+    """The name of a speaker on one line; one that could pose as our own words stands in quotation marks."""
+    return shown_name(quote_line(name))
+
+
+def fenced(text: str) -> str:
+    """The fence around quotes."""
+    return f"{OPEN}\n{text}\n{CLOSE}"

@@ -5,14 +5,148 @@ English comes first: a text is foreign only where next to nothing speaks for Eng
 
 from __future__ import annotations
 
+import lzma
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib import resources
+from typing import NamedTuple, Protocol
 
-from fivefold.text.accents import bare
-from fivefold.text.gloss_lexicon import LANGUAGES, lexicon
-from fivefold.text.lexemes import stop_words
+from fivefold.text.lexemes import bare, stop_words
+from fivefold.text.text_caches import empty_on_forget, text_cache
+
+# The lexicon of one language: hand-written everyday words, and what was learned from parallel sentences.
+
+LANGUAGES = ("de", "es", "fr", "it", "pt")
+LONGEST = 5
+"""Words of the longest phrase."""
+STEM = "~"
+"""What a stem begins with in the trained part, since stemming thousands of words takes long."""
+SHORTEST_PART = 3
+"""Letters of the shortest word inside a compound."""
+
+Glosses = tuple[str, ...]
+
+_STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
+_SECTION = re.compile(r"^\[(\w+)\]\n", re.MULTILINE)
+_JOINTS = re.compile(r"[_'’-]+")
+_LINKS = ("", "s", "n", "es", "en", "e")
+"""Letters by which German joins the parts of a compound."""
+
+_stemming = threading.Lock()
+"""The pure-Python stemmers keep their state in the object, so two threads must not share a call."""
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """English glosses by form, by form without accents, and by stem. An empty gloss says nothing in English."""
+
+    language: str
+    forms: Mapping[str, Glosses]
+    bare_forms: Mapping[str, Glosses]
+    stems: Mapping[str, Glosses]
+    english: frozenset[str]
+    """English words: those of the glosses, and the smallest."""
+    stemmer: _Stemmer
+
+    def word(self, form: str) -> Glosses | None:
+        """The glosses of one word: as it is, without accents, by its stem, or in German by its parts."""
+        return _word(self.language, form)
+
+    def look_up(self, form: str) -> Glosses | None:
+        known = self.forms.get(form) or self.bare_forms.get(bare(form)) or self.stems.get(stem(self.stemmer, form))
+        return known or (self._compound(form) if self.language == "de" else None)
+
+    def _compound(self, form: str) -> Glosses | None:
+        """A compound of two words that are known, the first as long as possible."""
+        for cut in range(len(form) - SHORTEST_PART, SHORTEST_PART - 1, -1):
+            second = self.forms.get(form[cut:])
+            bases = (form[:cut].removesuffix(link) for link in _LINKS) if second else ()
+            first = next(
+                (self.forms[base] for base in bases if len(base) >= SHORTEST_PART and base in self.forms), None
+            )
+            if first and second:
+                return (f"{first[0]} {second[0]}", *first[1:], *second[1:])
+        return None
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """The lexicon of that language; what was written by hand comes first."""
+    stemmer = stemmer_of(language)
+    hand = list(everyday(language))
+    learned = list(trained(language))
+    forms = _first([*hand, *learned])
+    stems = {form[1:]: english for form, english in learned if form[0] == STEM}
+    plain = frozenset(word for glosses in forms.values() for part in glosses for word in part.lower().split())
+    bare_forms = _first((bare(form), english) for form, english in forms.items())
+    return Lexicon(language, forms, bare_forms, stems, plain | stop_words(), stemmer)
+
+
+@lru_cache(maxsize=20_000)
+def _word(language: str, form: str) -> Glosses | None:
+    return lexicon(language).look_up(form)
+
+
+empty_on_forget(_word.cache_clear)
+
+
+def _first(entries: Iterable[tuple[str, Glosses]]) -> dict[str, Glosses]:
+    """For each form the glosses that come first."""
+    found: dict[str, Glosses] = {}
+    for form, english in entries:
+        found.setdefault(form, english)
+    return found
+
+
+def everyday(language: str) -> Iterator[tuple[str, Glosses]]:
+    """The hand-written words of `everyday.txt`, which has a column for each language."""
+    column = LANGUAGES.index(language) + 1
+    for line in _data("everyday.txt").decode("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            english, forms = (line.split("|")[at].strip() for at in (0, column))
+            glosses = ("",) if english == "-" else tuple(english.split("/"))
+            yield from ((_JOINTS.sub(" ", form), glosses) for form in forms.split())
+
+
+def trained(language: str) -> Iterator[tuple[str, Glosses]]:
+    """What `training/glosses` made: a line for each gloss with its forms, and with the stems of all forms."""
+    for line in _sections()[language].splitlines():
+        english, *forms = line.split()
+        glosses = tuple(english.replace("_", " ").split("/"))
+        yield from ((form, glosses) for form in forms)
+
+
+@cache
+def _sections() -> dict[str, str]:
+    """The trained part of each language, which begins with the language's name in brackets."""
+    parts = _SECTION.split(lzma.decompress(_data("trained.txt.xz")).decode("utf-8"))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _data(name: str) -> bytes:
+    return resources.files("fivefold.text").joinpath("data", "glosses", name).read_bytes()
+
+
+def stemmer_of(language: str) -> _Stemmer:
+    """The stemmer of that language."""
+    import snowballstemmer
+
+    stemmer: _Stemmer = snowballstemmer.stemmer(_STEMMERS[language])
+    return stemmer
+
+
+def stem(stemmer: _Stemmer, form: str) -> str:
+    """The stem of a form, by any thread."""
+    with _stemming:
+        return stemmer.stemWord(form)
+
 
 READ = 400
 """Characters of a text that are looked at."""
@@ -98,3 +232,95 @@ def _words() -> dict[str, dict[str, float]]:
             for word in line.split():
                 words.setdefault(word, {}).setdefault(name, weight)
     return words
+
+
+# A text in another language, word by word in English, for models and indexes that read English.
+
+SHORT = 400
+"""Characters of the longest text that is read together with its gloss, both at once."""
+
+_ATOM = re.compile(r"[\w./:@+#-]*[\d@_][\w./:@+#-]*(?<=\w)|[^\W_]+")
+"""Words, without what joins them; identifiers, addresses and numbers stay whole."""
+_CODE = re.compile(r"[\d@_]")
+_ENDING = re.compile(r"[?!.…]+\s*$")
+
+
+class Piece(NamedTuple):
+    """A stretch of the text and its gloss."""
+
+    start: int
+    end: int
+    english: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gloss:
+    """A text in English words, in the order of its own language, and where each came from."""
+
+    language: str
+    text: str
+    further: tuple[str, ...]
+    """Other English words that a word may stand for."""
+    pieces: tuple[Piece, ...]
+
+
+def gloss(text: str, language: str, names: Collection[str] = ()) -> Gloss:
+    """The text in English words; `names` stay as they are, also where the language has a word of that form."""
+    pieces: list[Piece] = []
+    further: list[str] = []
+    for piece, others in _pieces(text, lexicon(language), language, names):
+        further += others
+        if piece.english and not (pieces and pieces[-1].english == piece.english):
+            pieces.append(piece)
+    ending = _ENDING.search(text)
+    joined = " ".join(piece.english for piece in pieces)
+    return Gloss(language, joined + (ending[0].strip() if ending else ""), tuple(further), tuple(pieces))
+
+
+def with_gloss(text: str) -> str:
+    """A short text in another language after its English words, so that questions in either find it."""
+    return _short_with_gloss(text) if len(text) <= SHORT else text
+
+
+@text_cache(1_024)
+def _short_with_gloss(text: str) -> str:
+    """As many are kept as are written at once, since each is read for its vector and for its lexemes."""
+    language = language_of(text)
+    return f"{gloss(text, language).text} {text}" if language else text
+
+
+def _pieces(
+    text: str, known: Lexicon, language: str, names: Collection[str]
+) -> Iterator[tuple[Piece, tuple[str, ...]]]:
+    atoms = list(_ATOM.finditer(text))
+    forms = [atom[0].lower() for atom in atoms]
+    kept = {part for name in names for part in _ATOM.findall(name)}
+    at = 0
+    while at < len(atoms):
+        first = atoms[at]
+        if first[0] in kept or _is_name(first, at, language):
+            yield Piece(first.start(), first.end(), first[0]), ()
+            at += 1
+            continue
+        length, (english, *others) = _found(forms, at, known) or (1, (first[0],))
+        yield Piece(first.start(), atoms[at + length - 1].end(), english), tuple(others)
+        at += length
+
+
+def _is_name(atom: re.Match[str], at: int, language: str) -> bool:
+    """Whether a word surely is a name or an identifier. German begins its nouns with capitals as well."""
+    word = atom[0]
+    if _CODE.search(word):
+        return True
+    return language != "de" and at > 0 and word[0].isupper() and not atom.string.isupper()
+
+
+def _found(forms: list[str], at: int, known: Lexicon) -> tuple[int, tuple[str, ...]] | None:
+    """The longest phrase that the lexicon knows from here, how many words it has, and its glosses."""
+    for length in range(min(LONGEST, len(forms) - at), 1, -1):
+        phrase = " ".join(forms[at : at + length])
+        english = known.forms.get(phrase) or known.bare_forms.get(bare(phrase))
+        if english:
+            return length, english
+    english = known.word(forms[at])
+    return (1, english) if english else None

@@ -11,12 +11,13 @@ import threading
 import unicodedata
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fivefold.text.text_caches import empty_on_forget
 
 if TYPE_CHECKING:
     from snowballstemmer.english_stemmer import EnglishStemmer
+
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -124,3 +125,50 @@ def _stemmer() -> EnglishStemmer:
     from snowballstemmer.english_stemmer import EnglishStemmer
 
     return EnglishStemmer()
+
+
+# Lists of words that come with the package: common ones, ordinary ones that open a sentence, and given names.
+
+Gender = Literal["f", "m", "n"]
+"""Whose name it is: a woman's, a man's, or either's."""
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words too common to name a subject."""
+    return frozenset(word for line in _lines("common.txt") for word in line.split())
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Words whose capital says nothing at the start of a sentence; a given name is none of them."""
+    return frozenset(word for line in _lines("ordinary.txt") for word in line.split()) - given_names().keys()
+
+
+@cache
+def given_names() -> dict[str, Gender]:
+    """Given names in lower case, each with whose it is."""
+    names: dict[str, Gender] = {}
+    for line in _lines("given_names.txt"):
+        gender, _, words = line.partition(":")
+        for word in words.split():
+            names[word] = "n" if names.get(word, gender) != gender else _GENDERS[gender]
+    return names
+
+
+_GENDERS: dict[str, Gender] = {"f": "f", "m": "m", "n": "n"}
+
+
+def _lines(name: str) -> list[str]:
+    lines = resources.files("fivefold.text").joinpath(f"data/{name}").read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+# Letters without their accents.
+
+
+def bare(text: str) -> str:
+    """The text in lower case and without accents, each character in its place."""
+    if text.isascii():
+        return text.lower()
+    return "".join(unicodedata.normalize("NFKD", char)[:1].lower()[:1] or " " for char in text.replace("’", "'"))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 
-from fivefold.text.glosses import with_gloss
+from fivefold.text.languages import with_gloss
 from fivefold.text.lexemes import lexemes
+from fivefold.text.text_caches import empty_on_forget
 from fivefold.values.memory import ROLES, Facet, Memory
-from fivefold.values.reading import Passage, Span
 from fivefold.values.times import spoken_date
-from fivefold.values.vectors import VectorField
+from fivefold.values.vectors import Passage, Span, VectorField
 
 LONGEST = 1_000
 """Characters of a text that is read at once: about what a model of 256 word pieces takes with speaker and date."""
@@ -121,3 +122,48 @@ def _end_of_passage(content: str, start: int, size: float) -> int:
 def _without_space(content: str, start: int, end: int) -> Span:
     text = content[start:end]
     return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
+
+
+# How many tokens a text takes, by a careful estimate: every model counts differently, and no model is called.
+
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]|[\u0080-\U0010ffff]|[^\S ]|  +|[!-~]")
+
+WORD = 4
+"""Letters to a token in words of usual length."""
+MAX_TOKEN_LENGTH = 30
+"""Letters of the longest word; what is longer falls to pieces of two, as capitals do."""
+PIECES = 2
+RUN_OF_SPACES = 8
+
+_BYTES = (0, 1, 1, 2, 4)
+"""Tokens of a letter outside ASCII, by the bytes it takes."""
+
+
+def tokens(text: str) -> int:
+    """Words by their letters, digits and signs one by one, other scripts by their bytes.
+
+    English comes out about a seventh higher than Llama 2 has it; other scripts from a fifth lower to twice as high.
+    """
+    pieces = _PIECE.findall(text)
+    return sum([_known_cost(piece) if len(piece) <= MAX_TOKEN_LENGTH else _cost(piece) for piece in pieces])
+
+
+@lru_cache(maxsize=20_000)
+def _known_cost(piece: str) -> int:
+    """Remembered, since most words of a text are a few; a longer one seldom comes back."""
+    return _cost(piece)
+
+
+empty_on_forget(_known_cost.cache_clear)
+
+
+def _cost(piece: str) -> int:
+    first = piece[0]
+    if not first.isascii():
+        return _BYTES[len(first.encode(errors="replace"))]
+    if not first.isalpha():
+        return -(-len(piece) // RUN_OF_SPACES)
+    if len(piece) > MAX_TOKEN_LENGTH or (len(piece) > 1 and piece.isupper()):
+        return -(-len(piece) // PIECES)
+    vowels = sum(map(piece.lower().count, "aeiouy"))
+    return max(-(-len(piece) // WORD), len(piece) - 3 * vowels)  # with so few vowels it is no word either

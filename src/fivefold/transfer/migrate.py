@@ -21,7 +21,7 @@ from fivefold.stores.protocol import Entry, Snapshot, Store, Writer
 from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
 from fivefold.stores.tables import COPY_MARK, FAMILIES, MEMORIES, NAMESPACES, TABLES, Family, Row, Table
 from fivefold.text.progress import bar
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.serialize import Value
 from fivefold.writing.indexing import index_entry
 

@@ -24,9 +24,8 @@ from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
 from fivefold.stores.sqlite.connection import plain_errors, transaction
 from fivefold.stores.sqlite.damaged_file import DEFAULTS, DamagedFile, FoundRow
 from fivefold.transfer.backup import connection_to
-from fivefold.transfer.import_jsonl import import_jsonl
-from fivefold.transfer.jsonl import draft_of, line_of
-from fivefold.values.extraction_json import extraction_of
+from fivefold.transfer.jsonl import draft_of, import_jsonl, line_of
+from fivefold.values.entities import extraction_of
 from fivefold.values.ids import is_hash_of
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from math import exp, log
 from typing import Annotated, Literal, get_args
 
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.serialize import Value
 
 Curve = Literal["none", "linear", "exponential", "gaussian", "step"]

@@ -6,21 +6,30 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from fivefold.errors import InvalidInput
-from fivefold.values.field_types import About, Between, Chars, Declared, Items, PlainJson, Rule, declared
-from fivefold.values.schema import schema_of_type
-from fivefold.values.serialize import Json, plain
+from fivefold.values.serialize import Json, Value, plain
 from fivefold.values.times import as_utc
 from fivefold.values.validate import (
+    MAX_CONTENT,
+    MAX_INDEX,
+    MAX_K,
+    MAX_NAME,
+    MAX_RECENT,
+    MAX_STORED_TAGS,
+    MAX_TAGS,
+    MAX_TALLY,
+    MAX_TEXT,
+    MAX_TOKENS,
     checked_choice,
     checked_count,
     checked_name,
@@ -31,6 +40,231 @@ from fivefold.values.validate import (
     refusal,
     short_repr,
 )
+
+# What a field declares in addition to its type: a range, a length, a rule, and its meaning.
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The smallest and the largest number; on a list or a table it holds for each entry."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """How long a text may be, whether it must be visible, is one line, or stays exactly as it is."""
+
+    most: int
+    visible: bool = False
+    line: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """How many entries a list may have, None for any number, and whether equal ones count once."""
+
+    most: int | None
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlainJson:
+    """A mapping that JSON can hold, no deeper and no longer than the limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A test that a value of the right type and range must pass, and in words what the field takes."""
+
+    test: Callable[[Any], bool]
+    takes: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a field means, and what holds where it is left out and the default does not say it."""
+
+    text: str
+    left_out: str = ""
+
+
+Text = Annotated[str, Chars(MAX_TEXT)]
+VisibleText = Annotated[str, Chars(MAX_TEXT, visible=True)]
+StoredText = Annotated[str, Chars(MAX_TEXT, exact=True)]
+Content = Annotated[str, Chars(MAX_CONTENT)]
+VisibleContent = Annotated[str, Chars(MAX_CONTENT, visible=True)]
+StoredContent = Annotated[str, Chars(MAX_CONTENT, exact=True)]
+Name = Annotated[str, Chars(MAX_NAME, visible=True, line=True)]
+Names = Annotated[tuple[Name, ...], Items(MAX_K)]
+Tags = Annotated[tuple[Name, ...], Items(MAX_TAGS, distinct=True)]
+StoredTags = Annotated[tuple[Name, ...], Items(MAX_STORED_TAGS, distinct=True)]
+Share = Annotated[float, Between(0, 1)]
+Index = Annotated[int, Between(0, MAX_INDEX)]
+Tally = Annotated[int, Between(0, MAX_TALLY)]
+Metadata = Annotated[Mapping[str, Any], PlainJson()]
+
+Count = Annotated[int, Between(1, MAX_K)]
+RecentTurns = Annotated[int, Between(0, MAX_RECENT)]
+TokenBudget = Annotated[int, Between(1, MAX_TOKENS)]
+PageLimit = Annotated[int, Between(1, MAX_INDEX)]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The parts of a type hint: the type without `Annotated` and `None`, its marks, and whether None is allowed."""
+
+    base: Any
+    marks: tuple[Any, ...]
+    optional: bool
+
+    def mark(self, kind: type[T]) -> T | None:
+        """The mark of that class; of several the outermost."""
+        return next((mark for mark in reversed(self.marks) if isinstance(mark, kind)), None)
+
+
+def declared(hint: Any) -> Declared:
+    """The declaration in a type hint."""
+    if get_origin(hint) is Annotated:
+        inner, *marks = get_args(hint)
+        within = declared(inner)
+        return Declared(within.base, (*within.marks, *marks), within.optional)
+    if get_origin(hint) in {Union, types.UnionType}:
+        others = [part for part in get_args(hint) if part is not type(None)]
+        if len(others) == 1:
+            within = declared(others[0])
+            return Declared(within.base, within.marks, True)
+    return Declared(hint, (), False)
+
+
+# The JSON Schema of every value, read off its class: library, REST and MCP describe their answers by the same one.
+
+LOCAL = "#/$defs/"
+"""Where a schema by itself keeps the classes it speaks of."""
+
+_PLAIN: dict[Any, Json] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    datetime: {"type": "string", "format": "date-time"},
+    type(None): {"type": "null"},
+    Any: {},
+}
+
+
+def schema_of(kind: Any) -> Json:
+    """The schema of what `to_dict()` of that class writes, with the classes it holds under `$defs`."""
+    schemas = definitions(kind, ref=LOCAL)
+    own = schemas.pop(name_of(kind))
+    return {**own, "$defs": schemas} if schemas else own
+
+
+def definitions(*kinds: Any, ref: str = LOCAL) -> dict[str, Json]:
+    """The schemas of these classes and of all they hold, by name; each refers to the others by `ref`."""
+    schemas: dict[str, Json] = {}
+    queue = list(kinds)
+    while queue:
+        kind = queue.pop()
+        if name_of(kind) not in schemas:
+            schemas[name_of(kind)] = _object(kind, ref, queue)
+    return dict(sorted(schemas.items()))
+
+
+def name_of(kind: Any) -> str:
+    """What a class is called in a schema: `Memory`, or `PageOfMemory` for a page of them."""
+    origin = get_origin(kind)
+    if origin is None:
+        return str(kind.__name__)
+    return f"{origin.__name__}Of{''.join(name_of(arg) for arg in get_args(kind))}"
+
+
+def _object(kind: Any, ref: str, queue: list[Any]) -> Json:
+    origin = get_origin(kind) or kind
+    arguments = dict(zip(getattr(origin, "__parameters__", ()), get_args(kind), strict=False))
+    shape = origin.shape()
+    return {
+        "title": name_of(kind),
+        "description": " ".join((inspect.getdoc(origin) or "").split()),
+        "type": "object",
+        "properties": {name: _schema_of_hint(_substitute(hint, arguments), ref, queue) for name, hint in shape.items()},
+        "required": list(shape),
+        "additionalProperties": False,
+    }
+
+
+def _substitute(hint: Any, arguments: Mapping[Any, Any]) -> Any:
+    """A hint with its type variables replaced by what they stand for."""
+    if isinstance(hint, TypeVar):
+        return arguments.get(hint, Any)
+    if not get_args(hint) or get_origin(hint) is Literal:
+        return hint
+    args = tuple(_substitute(arg, arguments) for arg in get_args(hint))
+    if isinstance(hint, types.UnionType):
+        return Union[args]  # noqa: UP007 - made of what is known only now
+    return hint if args == get_args(hint) else get_origin(hint)[args]
+
+
+def schema_of_type(hint: Any) -> Json:
+    """The schema of one declared type, with the classes it mentions under `$defs`."""
+    queue: list[Any] = []
+    own = _schema_of_hint(hint, LOCAL, queue)
+    schemas = definitions(*queue)
+    return {**own, "$defs": schemas} if schemas else own
+
+
+def _schema_of_hint(hint: Any, ref: str, queue: list[Any]) -> Json:
+    """A type with its limits and meaning; None is one more type that it may have."""
+    declaration = declared(hint)
+    if not declaration.marks and not declaration.optional:
+        return _schema_without_limits(hint, ref, queue)
+    own = _add_limits(_schema_without_limits(declaration.base, ref, queue), declaration)
+    about = declaration.mark(About)
+    schema = {"anyOf": [own, dict(_PLAIN[type(None)])]} if declaration.optional else own
+    return {**schema, "description": about.text} if about else schema
+
+
+def _add_limits(schema: Json, declaration: Declared) -> Json:
+    """The schema with its limits; a range holds for each entry of a list or table."""
+    between, chars, items = declaration.mark(Between), declaration.mark(Chars), declaration.mark(Items)
+    inner = next((part for part in ("items", "additionalProperties") if part in schema), None)
+    if between and inner:
+        schema = {**schema, inner: _add_limits(schema[inner], Declared(None, (between,), False))}
+    elif between:
+        schema = {**schema, "minimum": between.low, "maximum": between.high}
+    if chars:
+        least = {"minLength": 1} if chars.visible else {}
+        schema = {**schema, **least, "maxLength": chars.most}
+    return {**schema, "maxItems": items.most} if items and items.most is not None else schema
+
+
+def _schema_without_limits(hint: Any, ref: str, queue: list[Any]) -> Json:
+    if hint in _PLAIN:
+        return dict(_PLAIN[hint])
+    origin, args = get_origin(hint), get_args(hint)
+    kind = origin or hint
+    if isinstance(kind, type) and issubclass(kind, Value):
+        queue.append(hint)
+        return {"$ref": ref + name_of(hint)}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in {Union, types.UnionType}:
+        return {"anyOf": [_schema_of_hint(arg, ref, queue) for arg in args]}
+    if origin is tuple and args[-1] is not Ellipsis:
+        if len(set(args)) != 1:
+            raise TypeError(f"{hint!r} has members of several types; a class says what each of them is")
+        items = _schema_of_hint(args[0], ref, queue)
+        return {"type": "array", "items": items, "minItems": len(args), "maxItems": len(args)}
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return {"type": "object", "additionalProperties": _schema_of_hint(args[1] if args else Any, ref, queue)}
+    if isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset) and kind is not bytes:
+        return {"type": "array", "items": _schema_of_hint(args[0] if args else Any, ref, queue)}
+    raise TypeError(f"{hint!r} has no schema")
+
 
 Built = TypeVar("Built")
 Check = Callable[[Any, str], Any]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from fivefold.values.field_types import About, Chars, Items, Name, Rule
-from fivefold.values.labels import META, TAG, Label, label_value, labels_of, text_label
-from fivefold.values.limits import MAX_NAME
-from fivefold.values.memory import Kind, Memory, Origin, Type
+from fivefold.values.fields import About, Chars, Items, Name, Rule
+from fivefold.values.memory import META, TAG, Kind, Label, Memory, Origin, Type, label_value, labels_of, text_label
 from fivefold.values.serialize import Value
+from fivefold.values.validate import MAX_NAME
 
 MAX_CHOICES = 100
 """How many values one part of a filter may allow, and how many conditions on metadata a filter may have."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from fivefold.values.visible_text import visible
+from fivefold.values.validate import visible_text_visible as visible
 
 COLOURS = {
     "dense": "#2f6fed",

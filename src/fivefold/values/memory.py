@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import dataclasses
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from fivefold.values.field_types import (
+from fivefold.errors import InvalidInput
+from fivefold.values.fields import (
     About,
     Content,
     Index,
@@ -21,9 +24,11 @@ from fivefold.values.field_types import (
     Tally,
     Text,
     VisibleContent,
+    fields_of,
 )
 from fivefold.values.serialize import Value, hidden
-from fivefold.values.times import in_zone
+from fivefold.values.times import as_utc, in_zone, offset_of
+from fivefold.values.validate import MAX_CONTENT, MAX_NAME, checked_text, refusal
 
 Kind = Literal["turn", "session", "note"]
 Type = Literal["fact", "preference", "event", "entity", "procedure"]
@@ -237,3 +242,164 @@ class Session(Value):
     ended_at: datetime
     turns: int
     memory_id: str | None
+
+
+# Bad input stops here: every record is checked as `Record` declares it before anything is written.
+
+RECORD_FIELDS = fields_of(Record)
+"""What a caller may say of a memory."""
+
+TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length != MAX_NAME)
+"""Fields with a whole text, not a name."""
+
+_TIMES = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is datetime)
+_CHECKERS = {name: spec.checker for name, spec in RECORD_FIELDS.items() if name not in _TIMES}
+
+
+def record_of(value: object) -> Record:
+    """A string, mapping, dataclass or Record as a checked Record; errors name the field."""
+    data = _as_mapping(value)
+    if not RECORD_FIELDS.keys() >= data.keys():
+        unknown = min((name for name in data if name not in RECORD_FIELDS), key=str)
+        reason = f"unknown field {unknown!r}; a record has {', '.join(sorted(RECORD_FIELDS))}"
+        raise InvalidInput(reason, field=str(unknown), statement=reason)
+    parts = data.get("user_text") is not None or data.get("assistant_text") is not None
+    fields: dict[str, Any] = {}
+    for name, checker in _CHECKERS.items():
+        item = data.get(name)
+        if item is not None and not (name == "content" and item == "" and parts):
+            fields[name] = checker(item, name)
+    if "content" not in fields:
+        fields["content"] = _from_parts(fields)
+    notes = _check_times(data, fields)
+    _check_kind(fields)
+    return Record(**fields, notes=notes, utc_offset=_offset(value, data.get("event_at")))
+
+
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        return {"content": value}
+    if isinstance(value, Record):
+        return {name: getattr(value, name) for name in RECORD_FIELDS}
+    if isinstance(value, Mapping):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise InvalidInput(f"a record must be text, a mapping or a dataclass, not {type(value).__name__}")
+
+
+def _from_parts(fields: Mapping[str, Any]) -> str:
+    """A record of a question and its answer (F6) is remembered as both."""
+    parts = [fields[name] for name in ("user_text", "assistant_text") if fields.get(name)]
+    if not parts:
+        raise refusal("content", "is empty; say something to remember")
+    return checked_text("\n".join(parts), "content", most=MAX_CONTENT)
+
+
+def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, ...]:
+    """Put the times into the fields; a time without a zone gets a note."""
+    notes = []
+    for name in _TIMES:
+        if data.get(name) is not None:
+            fields[name], naive = as_utc(data[name], name)
+            if naive:
+                notes.append(f"{name} {fields[name]:%Y-%m-%d %H:%M} had no time zone and was taken as UTC")
+    start, end = fields.get("valid_from"), fields.get("valid_to")
+    if start is not None and end is not None and end < start:
+        raise InvalidInput("lies before", field="valid_to", other="valid_from")
+    return tuple(notes)
+
+
+def _offset(value: object, said_at: datetime | str | None) -> timedelta | None:
+    """The offset of the time as it was given; a record that was checked before still knows it."""
+    if isinstance(value, Record) and value.utc_offset is not None:
+        return value.utc_offset
+    return None if said_at is None else offset_of(said_at)
+
+
+def _check_kind(fields: Mapping[str, Any]) -> None:
+    if fields.get("kind") == "turn" and not fields.get("session_id"):
+        reason = "a turn belongs to a session; give its session_id"
+        raise InvalidInput(reason, field="session_id", statement=reason)
+    if fields.get("kind") == "session":
+        reason = "session memories are built from their turns; remember the turns with a session_id"
+        raise InvalidInput(reason, field="kind", statement=reason)
+
+
+# Labels: the tags and the metadata of a memory as pairs of name and value, in the form in which stores index them.
+
+Label = tuple[str, str]
+
+TAG = "tag"
+META = "meta."
+
+MOST_LABELS = 256
+"""How many values of one memory's metadata are indexed, the first ones."""
+
+_SIGN = 1 << 63
+_ALL = (1 << 64) - 1
+
+
+def labels_of(tags: Sequence[str], metadata: Mapping[str, Any]) -> list[Label]:
+    """The labels of a memory, each once: all its tags, and the texts and numbers of its metadata.
+
+    Keys of nested objects are joined by dots. Each entry of a list is a value of its key.
+    """
+    found = {(TAG, text_label(tag)): None for tag in tags}
+    most = len(found) + MOST_LABELS
+    for key, value in _leaves("", metadata):
+        if len(found) >= most:
+            break
+        label = _label(value)
+        if label is not None and _fits(key):
+            found[META + key, label] = None
+    return list(found)
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """The plain values inside, each with its dotted key, in their order."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}" if path else str(key), inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(path, inner)
+    else:
+        yield path, value
+
+
+def _label(value: object) -> str | None:
+    if isinstance(value, bool):
+        return text_label(truth(value))
+    if isinstance(value, int | float):
+        return number_label(value)
+    return text_label(value) if isinstance(value, str) and _fits(value) else None
+
+
+def _fits(text: str) -> bool:
+    """Whether every store can index it."""
+    return len(text) <= MAX_NAME and "\x00" not in text
+
+
+def truth(value: bool) -> str:
+    """True and false as the text by which they are found."""
+    return "true" if value else "false"
+
+
+def label_value(value: str | float) -> str:
+    """A text or a number as the value of a label."""
+    return text_label(value) if isinstance(value, str) else number_label(value)
+
+
+def text_label(text: str) -> str:
+    return f"t{text}"
+
+
+def number_label(number: float) -> str:
+    """The bits of the number, turned so that the texts of all numbers sort as the numbers do."""
+    try:
+        value = float(number) + 0.0
+    except OverflowError:
+        value = float("inf") if number > 0 else float("-inf")
+    (bits,) = struct.unpack(">Q", struct.pack(">d", value))
+    return f"n{bits ^ (_ALL if bits & _SIGN else _SIGN):016x}"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search
+from fivefold.values.excerpt import short_reason
+from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search, recall_html
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
-from fivefold.values.reason import short_reason
-from fivefold.values.recall_html import recall_html
-from fivefold.values.recall_summary import HitSummary, RecallSummary
 from fivefold.values.recall_trace import (
     Candidate,
     Dropped,
     FusedRows,
     PassageMatch,
     Plan,
+    RoutePlace,
     RouteRun,
     StageNote,
     Support,
@@ -25,7 +24,75 @@ from fivefold.values.recall_trace import (
     TracedCandidate,
 )
 from fivefold.values.serialize import Json, Value, hidden, plain
-from fivefold.values.traced_candidates import trace_candidates
+
+# Every candidate of a recall with its place in each route, read off the trace when somebody looks at it.
+
+
+def trace_candidates(
+    plan: Plan, routes: Iterable[RouteRun], ranked: Sequence[Candidate], dropped: Sequence[Dropped], fused: FusedRows
+) -> tuple[TracedCandidate, ...]:
+    """The answer by rank, then what stages dropped, then what the fusion left behind, best first."""
+    places = _places(plan, routes)
+    rows = {id: row for row, id in fused.ids.items()}
+    hits = [
+        TracedCandidate(one.memory.id, rank, one.score, "", "", tuple(places.get(one.memory.row, ())))
+        for rank, one in enumerate(ranked, 1)
+    ]
+    left = [
+        TracedCandidate(one.id, None, one.score, one.stage, one.reason, tuple(places.get(rows.get(one.id, -1), ())))
+        for one in dropped
+    ]
+    seen = {one.id for one in (*hits, *left)}
+    return (*hits, *left, *_beyond_pool(fused, places, seen))
+
+
+def _places(plan: Plan, routes: Iterable[RouteRun]) -> dict[int, list[RoutePlace]]:
+    """By row; a route that only supports others brings no candidates."""
+    supports = {part.route for part in plan.routes if part.supports}
+    places: dict[int, list[RoutePlace]] = {}
+    for run in routes:
+        if run.route not in supports:
+            for rank, hit in enumerate(run.hits, 1):
+                places.setdefault(hit.row, []).append(RoutePlace(run.route, rank, hit.score))
+    return places
+
+
+def _beyond_pool(fused: FusedRows, places: dict[int, list[RoutePlace]], seen: set[str]) -> Iterator[TracedCandidate]:
+    """What the routes brought and no stage has seen."""
+    ranked = sorted(fused.scores, key=lambda row: (-fused.scores[row], row))
+    for rank, row in enumerate(ranked, 1):
+        id = fused.ids.get(row)
+        if id is not None and id not in seen:
+            reason = f"rank {rank} of {len(ranked)}, beyond the {fused.pool} that go on"
+            yield TracedCandidate(id, None, fused.scores[row], "fuse", reason, tuple(places.get(row, ())))
+
+
+# The answer of a recall without the trace of how it was found.
+
+
+@dataclass(frozen=True, slots=True)
+class HitSummary(Value):
+    """One recalled memory: its score, how likely it answers, and one short reason why it came back."""
+
+    rank: int
+    score: float
+    chance: float | None
+    reason: str
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSummary(Value):
+    """The memories that answer a question best, and how likely one of them does."""
+
+    id: str
+    question: str
+    found: bool
+    chance: float | None
+    hits: tuple[HitSummary, ...]
+    recent: tuple[Memory, ...]
+    degraded: tuple[str, ...]
+    """Routes and stages that failed or were late."""
 
 
 @dataclass(frozen=True, slots=True)

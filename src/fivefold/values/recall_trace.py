@@ -5,14 +5,63 @@ Every view (terminal, JSON, page) reads these values; nothing is recomputed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, TypeVar, get_args
 
 from fivefold.values.html_parts import COLOURS, Part, html_bar, html_lines, html_table
-from fivefold.values.later import read_later
 from fivefold.values.memory import Memory, Type
 from fivefold.values.serialize import Value, hidden
+
+# Fields of a trace that are worked out when somebody reads them, from what was kept; most are never read.
+
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+
+class _Later(partial[Any]):
+    """A call that has not been made yet."""
+
+    __slots__ = ()
+
+
+class _Field:
+    """Stands before the slot of a field, and puts the value there when it is read first."""
+
+    __slots__ = ("_put", "_read")
+
+    def __init__(self, slot: Any) -> None:
+        self._read, self._put = slot.__get__, slot.__set__
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        if owner is None:
+            return self
+        value = self._read(owner)
+        if type(value) is _Later:
+            value = value()
+            self._put(owner, value)
+        return value
+
+    def __set__(self, owner: object, value: Any) -> None:
+        self._put(owner, value)
+
+
+def later(make: Callable[..., T], *values: object) -> T:
+    """What `make` gives for these values, for a field that `read_later` names; it is called when the field is read."""
+    return _Later(make, *values)  # type: ignore[return-value]
+
+
+def read_later(*names: str) -> Callable[[C], C]:
+    """The fields of a dataclass with slots that may be given as `later(…)`. Nobody can see the difference."""
+
+    def decorate(kind: C) -> C:
+        for name in names:
+            setattr(kind, name, _Field(kind.__dict__[name]))
+        return kind
+
+    return decorate
+
 
 COMPOSITE = "composite score in one statement"
 """How a plan names the fusion that weighs similarity, recency and frequency (D1)."""

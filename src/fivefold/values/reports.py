@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import binascii
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal, get_args
+from datetime import datetime, timedelta
+from typing import Any, Generic, Literal, TypeVar, get_args, overload
 
+from fivefold.errors import InvalidInput
+from fivefold.values.filters import Filter
 from fivefold.values.serialize import Value
 
 
@@ -156,3 +162,136 @@ class MaintenanceResult(Value):
     detail: str
     namespace: str | None = None
     ok: bool = True
+
+
+# The health of a namespace: what may be out of date, said twice, contradicted or better not stored.
+
+HealthCheck = Literal["expired", "expiring", "stale", "never used", "near-duplicates", "contradictions", "secrets"]
+
+STALE_DAYS = 180
+"""After how many days without being written or used a memory is stale."""
+
+UNUSED_DAYS = 30
+"""For how many days a memory may wait for its first use."""
+
+SOON_DAYS = 7
+"""How many days ahead it is said what expires."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthExample(Value):
+    """A memory that a check found, and the older one of a pair."""
+
+    id: str
+    text: str
+    """Its beginning, with secrets masked."""
+    why: str
+    other: str | None = None
+    other_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFinding(Value):
+    """What one check found: how many, what that means, what to do about it, and the latest of them."""
+
+    check: HealthCheck
+    count: int
+    meaning: str
+    advice: str
+    examples: tuple[HealthExample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport(Value):
+    """All findings of a namespace, also those that found nothing. Nothing was changed."""
+
+    namespace: str
+    at: datetime
+    memories: int
+    """Turns and notes that were looked at."""
+    findings: tuple[HealthFinding, ...]
+
+    def finding(self, check: HealthCheck) -> HealthFinding:
+        """What one check found."""
+        return next(item for item in self.findings if item.check == check)
+
+
+def health_filters(
+    now: datetime, stale_days: int = STALE_DAYS, unused_days: int = UNUSED_DAYS, soon_days: int = SOON_DAYS
+) -> Mapping[HealthCheck, Filter]:
+    """The checks that a filter can say; what is pinned stays on purpose, and what was replaced is history."""
+    return {
+        "expired": Filter(expires_before=now + timedelta(microseconds=1)),
+        "expiring": Filter(superseded=False, alive_at=now, expires_before=now + timedelta(days=soon_days)),
+        "stale": Filter(superseded=False, pinned=False, alive_at=now, idle_since=now - timedelta(days=stale_days)),
+        "never used": Filter(
+            superseded=False, pinned=False, alive_at=now, used=False, written_until=now - timedelta(days=unused_days)
+        ),
+    }
+
+
+# A page of a longer list, and the cursor that says where the next one begins.
+
+T = TypeVar("T")
+
+Place = tuple[int | float | str, ...]
+"""The position of an item in the order of its list."""
+
+LARGEST = 2**63
+"""No key and no number of a place reaches this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Value, Sequence[T], Generic[T]):
+    """Some items of a list in its order; `cursor` asks for those behind them, None when these were the last."""
+
+    items: tuple[T, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self.items[index]
+
+
+def page_of(rows: Sequence[T], limit: int, order: str, place: Callable[[T], Place]) -> Page[T]:
+    """The first `limit` of what was found; one more than that tells that the list goes on."""
+    items = tuple(rows[:limit])
+    return Page(items, cursor_of(order, place(items[-1])) if len(rows) > limit else None)
+
+
+def cursor_of(order: str, place: Place) -> str:
+    """A place as a cursor: opaque to the caller, safe in an address."""
+    text = json.dumps([order, *place], ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None, order: str, *kinds: type) -> Place | None:
+    """The place a cursor of this order names; anything else is an error."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        name, *place = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
+    except (AttributeError, ValueError, TypeError, RecursionError, binascii.Error):
+        name, place = None, []
+    fits = len(place) == len(kinds) and all(_is(part, kind) for part, kind in zip(place, kinds, strict=True))
+    if name != order or not fits:
+        raise InvalidInput("the cursor is not one of this list; take it from the page before, or leave it out")
+    return tuple(place)
+
+
+def _is(part: object, kind: type) -> bool:
+    if kind is int:
+        return type(part) is int and abs(part) < LARGEST
+    if kind is float:
+        return type(part) is float and math.isfinite(part)
+    return isinstance(part, str) and "\x00" not in part and part == part.encode(errors="ignore").decode()

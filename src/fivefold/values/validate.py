@@ -7,11 +7,63 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput
-from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_NAME, MAX_TEXT
-from fivefold.values.shorten import shorten
+from fivefold.values.serialize import Json
+from fivefold.values.times import as_utc
+
+# The limits that all interfaces and checks share.
+
+MAX_TEXT = 100_000
+"""Characters in a question with its history, a predicate or the metadata."""
+
+MAX_CONTENT = 100_000_000
+"""Characters in a text that is remembered: about what a row of a store can hold. It is stored whole."""
+
+MAX_EXTRACTED = 100_000
+"""Characters at the beginning of a text from which entities, statements and the rest are extracted."""
+
+MAX_READ = 200
+"""Dates, statements and relations that are read out of one text, of each kind: a long text can state thousands."""
+
+MAX_NAME = 200
+"""Characters in an id, a speaker, a session, a namespace or a tag."""
+
+MAX_TAGS = 64
+"""Tags of one memory."""
+
+MAX_STORED_TAGS = 1_000
+"""Tags of an exported memory that is imported: earlier versions added the tags of equal notes without a limit."""
+
+MAX_DEPTH = 100
+"""How deep metadata may be nested; not every interface can show deeper values."""
+
+MAX_K = 1_000
+"""Memories in one answer."""
+
+MAX_RECENT = 100
+"""Last turns that a recall brings along."""
+
+MAX_TOKENS = 1_000_000
+"""Tokens in a context."""
+
+MAX_INDEX = 2**31 - 1
+"""The largest place of a turn in its session, and the largest limit of a page."""
+
+MAX_TALLY = 2**53
+"""The largest count of uses; JSON of other languages holds no larger whole number exactly."""
+
+
+# The one way in which a text is cut where only its beginning is shown.
+
+
+def shorten(text: str, length: int) -> str:
+    """`text` on one line of at most `length` characters; a cut ends with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+
 
 _T = TypeVar("_T")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
@@ -175,3 +227,105 @@ def short_repr(value: object) -> str:
 def digits(value: float) -> str:
     """A limit in words and documents: `3`, `0.01`, `1000000`."""
     return str(int(value)) if value == int(value) else f"{value:g}"
+
+
+# Text with nothing in it that a terminal, a page or a notebook would obey or hide.
+
+_MARK = "·"
+_JOINERS = "\u200c\u200d"
+_PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+"""Format characters that have a shape of their own."""
+
+_HARMLESS = frozenset("\n\t" + _JOINERS + _PREPENDED)
+_LINE_SIGNS = re.compile(r"[\[\]［］(){}:;,·“”\"]")
+"""Signs by which our lines separate a name from what is said about it."""
+_PLAIN_BRACKETS = str.maketrans('[]［］“”"', "()()'''")
+
+_OBEYED = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+
+
+def visible_text_visible(text: str) -> str:
+    """`text` with a mark in place of every control, bidi and invisible format character; lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(_mark(c) if is_obeyed(c) else c for c in text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """`text` visible and without line breaks, so that it cannot begin a line of ours."""
+    return " ".join(visible_text_visible(text).splitlines())
+
+
+def shown_name(name: str) -> str:
+    """A name inside a line of ours. One that could pose as the rest of the line stands in quotation marks.
+
+    Square brackets become round ones: a number in square brackets is always the number of a source.
+    """
+    plain = one_line(name)
+    if not _LINE_SIGNS.search(plain):
+        return plain
+    return f"“{plain.translate(_PLAIN_BRACKETS)}”"
+
+
+def is_obeyed(c: str) -> bool:
+    """Whether a character does something instead of being seen."""
+    return not c.isprintable() and c not in _HARMLESS and unicodedata.category(c) in _OBEYED
+
+
+def _mark(c: str) -> str:
+    if c < " ":
+        return chr(0x2400 + ord(c))
+    return "␡" if c == "\x7f" else _MARK
+
+
+# Values of foreign JSON, checked for the shape they should have; an error names the wrong value and what it is.
+
+_NAMES = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
+_MILLIS = 100_000_000_000
+"""Seconds since 1970 only reach this in the year 5138, so a larger number counts milliseconds."""
+
+
+def require_object(value: object, what: str) -> Json:
+    if not isinstance(value, dict):
+        raise _wrong_type(value, what, "an object")
+    return value
+
+
+def require_list(value: object, what: str) -> list[object]:
+    if not isinstance(value, list):
+        raise _wrong_type(value, what, "a list")
+    return value
+
+
+def require_text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong_type(value, what, "a text")
+    return value
+
+
+def require_name(value: object, what: str) -> str:
+    """An id or a role: a text that is not empty, or a whole number."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not require_text(value, what).strip():
+        raise InvalidInput(f"{what} is empty")
+    return str(value)
+
+
+def optional_time(value: object, what: str) -> datetime | None:
+    """A time as seconds or milliseconds since 1970 or as ISO 8601; None where it is missing."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return as_utc(value, what)[0]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong_type(value, what, "a time")
+    try:
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLIS else value, UTC)
+    except (OverflowError, ValueError, OSError):
+        raise InvalidInput(f"{what} {value!r} is no time of the years 1 to 9999") from None
+
+
+def _wrong_type(value: object, what: str, expected: str) -> InvalidInput:
+    actual = "missing" if value is None else f"{_NAMES.get(type(value), type(value).__name__)} here"
+    return InvalidInput(f"{what} should be {expected}; it is {actual}")

@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
-from fastapi import Depends, FastAPI
+import anyio.to_thread
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fivefold.errors import FivefoldError
+from fivefold.mcp.server import Handlers, build
+from fivefold.mcp.text import MAX_RECALLS, SourceNumbers
+from fivefold.mcp.transport import single_namespace
 from fivefold.service.live import MOST_EVENTS, LiveFeed
-from fivefold.service.metrics import Metrics
-from fivefold.service.problems import Fault, Problem, problem
+from fivefold.service.metrics import MEDIA_TYPE, Metrics
+from fivefold.service.problems import Fault, Problem, problem, problem_of
 from fivefold.service.service import Service
+from fivefold.service.session import Session
+from fivefold.values.access import Refused
 from fivefold.version import VERSION
 from fivefold.web import problems
-from fivefold.web.auth import service_of
-from fivefold.web.logs import RequestLogger
-from fivefold.web.metrics_route import metrics_router
+from fivefold.web.auth import caller_of, recheck_caller, service_of
 from fivefold.web.openapi import describe
-from fivefold.web.paths import RawPaths
 from fivefold.web.problems import ProblemError
-from fivefold.web.request_log import METHODS, ObservedRequests
+from fivefold.web.request_log import METHODS, ObservedRequests, RequestLogger
 from fivefold.web.rest import install
-from fivefold.web.security import Guard, Sites
+from fivefold.web.security import Guard, RawPaths, Sites
+
+# /metrics: figures for Prometheus, for an admin of the whole store unless anyone may see them.
+
+
+def metrics_router(metrics: Metrics, open_to_all: bool) -> APIRouter:
+    def show(request: Request) -> Response:
+        if not open_to_all:
+            _check(request)
+        return Response(metrics.text(), headers={"Content-Type": MEDIA_TYPE})
+
+    router = APIRouter()
+    router.add_api_route("/metrics", show, methods=["GET"], include_in_schema=False)
+    return router
+
+
+def _check(request: Request) -> None:
+    caller = caller_of(request)
+    caller.require("admin")
+    if not caller.sees_all:
+        raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
+
 
 MOST_FAULTS = 20
 """The most faults that one problem lists."""
@@ -108,7 +135,7 @@ async def _in_turn(request: Request) -> AsyncIterator[None]:
 def _tracing(traced: bool) -> list[Middleware]:
     if not traced:
         return []
-    from fivefold.web.request_spans import TracedRequests
+    from fivefold.web.request_log import TracedRequests
 
     return [Middleware(TracedRequests)]
 
@@ -129,7 +156,6 @@ def _cors(sites: Sites) -> list[Middleware]:
 
 
 def _mount_mcp(app: FastAPI, service: Service) -> None:
-    from fivefold.web.mcp_mount import mcp_endpoint
 
     endpoint, lifespan = mcp_endpoint(service)
     app.state.lifespans.append(lifespan)
@@ -173,3 +199,58 @@ def _methods(app: FastAPI, scope: Scope) -> list[str]:
         return any(route.matches(candidate)[0] is Match.FULL for route in app.routes)
 
     return sorted(filter(is_allowed, METHODS))
+
+
+# MCP at /mcp: the same keys, limits and audit log as REST.
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTransport:
+    """Each request comes with its own key."""
+
+    opened: Service
+    source_numbers: SourceNumbers
+
+    def preload(self) -> None:
+        """The server has loaded everything."""
+
+    def service(self) -> Service:
+        return self.opened
+
+    def session(self, request: Any, namespace: str | None) -> Session:
+        caller = recheck_caller(request)
+        return Session(self.opened, caller, single_namespace(caller) if namespace is None else namespace)
+
+    def is_structured(self, request: Any) -> bool:
+        """The address asks for it, as in /mcp?structured=1."""
+        return bool(request.query_params.get("structured"))
+
+    def message(self, error: Exception) -> str:
+        return problem_of(error).detail
+
+
+class McpEndpoint:
+    """Checks the key, then answers. No request depends on the one before it, except that numbers of sources are known
+    only to the server that gave them."""
+
+    def __init__(self, service: Service) -> None:
+        numbers = SourceNumbers(service.tables.table("sources", MAX_RECALLS))
+        self._sessions = StreamableHTTPSessionManager(
+            build(Handlers(HttpTransport(service, numbers))),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=service.limits.body_bytes,
+        )
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return self._sessions.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.to_thread.run_sync(caller_of, Request(scope))
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def mcp_endpoint(service: Service) -> tuple[ASGIApp, AbstractAsyncContextManager[None]]:
+    """The app that answers at /mcp, and the context in which it does."""
+    endpoint = McpEndpoint(service)
+    return endpoint, endpoint.running()

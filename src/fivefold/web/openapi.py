@@ -15,11 +15,11 @@ from fastapi.openapi.utils import get_openapi
 from fivefold.service.problems import KINDS, Problem
 from fivefold.service.responses import Health, Readiness
 from fivefold.service.write_queue import QueuedWrite
-from fivefold.values.schema import definitions, name_of
+from fivefold.values.fields import definitions, name_of
 from fivefold.values.serialize import Json
+from fivefold.web.connections import LINES
 from fivefold.web.problems import MEDIA_TYPE
 from fivefold.web.rest.operations import JSON, OPERATIONS, QUEUED, Operation
-from fivefold.web.streaming import LINES
 
 REF = "#/components/schemas/"
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}

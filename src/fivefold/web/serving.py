@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Callable
 
 from fivefold.errors import InvalidInput
 from fivefold.models.loading import load_models
-from fivefold.service.allocator import limit_arenas
 from fivefold.service.service import Processes
 from fivefold.service.shared_tables import shared_folder
 from fivefold.web.connections import ConnectionLimits, Connections, room_for
 from fivefold.web.server import check_reach, listen, until_stopped, url_of
-from fivefold.web.worker import ServeSettings, open_served, served_app, traced
-from fivefold.web.workers import Workers
+from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, traced
+
+# Memory that the allocator of the system keeps for each thread, limited.
+
+MOST_ARENAS = 2
+"""Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
+
+_M_ARENA_MAX = -8
+
+
+def limit_arenas() -> bool:
+    """Set the limit for this process and those forked from it, before threads start; False where that has no effect."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MOST_ARENAS))
+    except (OSError, AttributeError):  # another C library
+        return False
 
 
 def serve_alone(

@@ -6,28 +6,270 @@ What is sure is marked as ended. What is only likely is linked with its chance a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from fivefold.models.reader import Said, SaidPair, pair_reader
-from fivefold.stores.protocol import Reader, Writer
+from fivefold.stores.protocol import Reader, VectorSpace, Writer
 from fivefold.text.lexemes import lexemes
-from fivefold.values.extraction import Statement
+from fivefold.values.entities import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
-from fivefold.writing.change_candidates import (
-    Neighbourhood,
-    Side,
-    candidates,
-    in_time,
-    memory_of,
-    neighbourhoods,
-    stored_memory,
+from fivefold.values.vectors import Matrix
+from fivefold.writing.draft import Draft, ReportBuilder
+from fivefold.writing.extract.statements import refers_back, same_value
+
+# Cheap tests in words: which texts may state or change something, and which changes are not sure enough to mark.
+
+SHORTEST, LONGEST = 2, 700
+"""Words a statement has at least, and characters at most: a longer text says more than one thing."""
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+_TALK = re.compile(
+    r"(?:(?:hi|hey|hello|thanks?|thank you|ok(?:ay)?|sure|great|cool|nice|wow|haha\w*|lol|yes|yeah|no|bye"
+    r"|good (?:morning|night|evening|luck)|congrat\w*|sounds? (?:good|great|fun|like)|glad|take care|see you"
+    r"|that['’]?s (?:great|awesome|amazing|so|really|cool|nice|good)|you['’]re welcome"
+    r"|i (?:totally )?(?:agree|see|know|understand|hope))\b[\s,!.:)]*)",
+    re.IGNORECASE,
 )
-from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated
-from fivefold.writing.draft import Draft
-from fivefold.writing.extract.statements import same_value
-from fivefold.writing.report import ReportBuilder
+_OTHERS = _any_of(
+    "sister|brother|mum|mom|mother|dad|father|parents?|grandma|grandpa|grandmother|grandfather|aunt|uncle|cousin",
+    "nephew|niece|neighbou?rs?|colleagues?|co-?workers?|friends?|roommate|flatmate|wife|husband|son|daughter|kids?",
+    "children|boyfriend|girlfriend|partner|boss|classmates?|in-laws",
+)
+_UNREAL = _any_of(
+    r"if|would|might|maybe|perhaps|wish(?:es)?|dream\w*|imagine|pretend\w*|thinking (?:of|about)|consider\w*",
+    r"someday|one day|as a (?:kid|child|student|joke)|when i was|years ago|because|bc|lent|borrow\w*|rented",
+    r"for the (?:day|week|weekend|night|month)",
+)
+_LONG_AGO = re.compile(
+    r"\b(?:in|during|until|around) (?:19|20)\d\d\b|\b(?:years|decades) ago\b"
+    r"|\bas a (?:child|kid|boy|girl|student|teen\w*)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
+_ABOUT_USER = _any_of("user")
+_REPLY = _any_of(r"you|your|you['’](?:re|ve|ll|d)|noted|saved|got it|alright|understood")
+_NEWS = _any_of(
+    r"no longer|no more|any ?more|instead|from now on|these days|nowadays|(?:gave|given|giving|gives?) up|quit",
+    r"cancell?ed|sold|gone|died|(?:broke|split) up|divorced|called off|stopped|dropped|left|switched|swapped",
+    r"replaced|traded|moved|changed|(?:took|taken|handed) over|promoted|retired|postponed|pushed|rescheduled",
+    r"got (?:engaged|married|rid of)|turns out|after all|now|new|is over|fell through|nicht mehr|jetzt|ya no|ahora",
+    r"désormais|adesso|rebooked",
+)
+_GOES_ON = _any_of(
+    r"still|again|as (?:usual|always|ever|before)|kept?|keep(?:s|ing)?|stay(?:s|ed|ing)?|renew\w*|same|also|too",
+    r"as well|another|second|both|besides",
+)
+_SENSE = _any_of(
+    r"no|nor|not|none|never|nothing|nobody|neither|without|cannot|hardly|rarely|seldom|barely|un\w{4,}|non|false|wrong",
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|first|third|half|twice|once",
+    r"all|every|each|any|some|few|many|most|only|except|but|or|than|more|less|before|after|until|till|since|off",
+    r"he|him|his|she|her|they|them|their|you|your|we|us|our|ex|former\w*|used|could|should|may|will|want\w*|hop(?:es?|ing)",
+    r"plan\w*|tr(?:y|ies|ied|ying)|almost|nearly|yesterday|today|tomorrow|last|next|ago|am|pm|nicht|kein\w*|nie|nunca",
+    r"jamás|pas|jamais|mai|não|sin|ohne|sans|senza|sem",
+)
+_STATE = _any_of(r"i|my|mine|me|we|our|us|users?|is|are|am|has|have|['’](?:s|m|re|ve)")
+_AMOUNT = _any_of(
+    r"at|on|in|to|by|until|till|for|from|of|about|around|under|over|costs?|weighs?",
+    r"jan\w*|feb\w*|mar(?:ch)?|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*",
+    r"[kcm]?[gm]|km|kilos?|miles?|euros?|dollars?|pounds?|percent|years?|months?|weeks?|days?|hours?|minutes?|[ap]m",
+)
+_SERIES = frozenset({"number", "no", "nr", "nummer", "número", "numéro", "numero"})
+_NUMBERED = re.compile(r"([^\W\d_]*[#-]?)\d{1,6}(?:\.\d{1,6})?")
+
+
+def may_state(text: str) -> bool:
+    """Whether a text may say how something is: no mere question, no small talk, nothing very short or long."""
+    text = _TALK.sub("", text.strip(), count=3) if len(text) < 120 else text.strip()
+    if not text or len(text) > LONGEST:
+        return False
+    said = [sentence for sentence in _SENTENCE.findall(text) if not sentence.rstrip().endswith("?")]
+    return sum(len(_WORD.findall(sentence)) for sentence in said) >= SHORTEST
+
+
+def is_doubtful(older: str, newer: str) -> bool:
+    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
+
+    What the older text only asks or imagines cannot end.
+    """
+    if "?" in older or _UNREAL.search(older):
+        return True
+    if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
+        return True
+    if refers_back(newer) is not None:  # it does not say what it corrects; statements find that by value and place
+        return True
+    known = {word.casefold() for word in _OTHERS.findall(older)}
+    return any(word.casefold() not in known for word in _OTHERS.findall(newer))
+
+
+def is_numbered(older: str, newer: str) -> bool:
+    """Whether two texts are of one series, such as 'turn 1' and 'turn 2': they differ in such numbers alone.
+
+    An amount or a day is no number of a series, nor is any number in a text that says how something is or changed.
+    """
+    if _STATE.search(newer) or _NEWS.search(newer):
+        return False
+    one, other = (["", *(word.strip(".,;!()") for word in text.split()), ""] for text in (older, newer))
+    places = [at for at in range(min(len(one), len(other))) if one[at].casefold() != other[at].casefold()]
+    return len(one) == len(other) and bool(places) and all(_is_series(one, other, at) for at in places)
+
+
+def is_repeated(older: Said, newer: Said) -> bool:
+    """Whether an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
+    if not newer.by_assistant:
+        return False
+    return bool(_REPLY.search(newer.text)) or not (older.by_assistant or _ABOUT_USER.search(newer.text))
+
+
+def changes_sense(words: str) -> bool:
+    """Whether words that only one of two texts has say whether, when, how often or of whom something holds."""
+    cues = (_SENSE, _OTHERS, _UNREAL, _NEWS, _GOES_ON)
+    return any(cue.search(words) for cue in cues)
+
+
+def is_plain(newer: str) -> bool:
+    """Whether a text says plainly that something ended or is new."""
+    return _NEWS.search(newer) is not None and _GOES_ON.search(newer) is None
+
+
+def _is_series(one: list[str], other: list[str], at: int) -> bool:
+    """Whether both have a number after the same letters at that place, and it is neither an amount nor a day."""
+    older, newer = _NUMBERED.fullmatch(one[at].rstrip(":")), _NUMBERED.fullmatch(other[at].rstrip(":"))
+    if older is None or newer is None or older[1].casefold() != newer[1].casefold():
+        return False
+    before, after = other[at - 1], other[at + 1]
+    if before.casefold() in _SERIES:
+        return True
+    return not (before.endswith((":", "=")) or _AMOUNT.fullmatch(before) or _AMOUNT.fullmatch(after))
+
+
+# Which memories a new one is compared with: the nearest ones, and for changes those clearly nearer than the others.
+
+AROUND = 24
+"""How many of the nearest memories are looked at; the last of them says how near any memory is."""
+
+MOST = 6
+"""How many of them a new memory is compared with."""
+
+LEAST, ALONE = 0.4, 0.25
+"""How near a candidate must be at least, and how near any memory is taken to be where there are few."""
+
+NEARER, NEARER_IF_PLAIN = 0.2, 0.15
+"""How much nearer than the last one a candidate must be; less where the text plainly says that something changed."""
+
+WORDS = 0.5
+"""What the share of common words adds to the likeness of the vectors."""
+
+Side = Draft | Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory of the store or of the batch: how like its vector is, and which share of the words is common."""
+
+    side: Side
+    likeness: float
+    shared: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A new memory with the nearest that were given before it, nearest first."""
+
+    item: Draft
+    around: Sequence[Near]
+
+
+def neighbourhoods(drafts: Sequence[Draft], reader: Reader) -> list[Neighbourhood]:
+    """The new memories that may state something. A batch gives the same as its records one after the other."""
+    items = [item for item in drafts if "full" in item.vectors.fields and may_state(item.memory.content)]
+    if not items:
+        return []
+    space = reader.search.vector_space()
+    stored = _stored_near(items, reader, space)
+    memories = reader.memories.fetch(sorted({row for near in stored for row in near}))
+    likeness = _likeness(items)
+    found = []
+    for at, item in enumerate(items):
+        near = [Near(memories[row], score) for row, score in stored[at].items() if row in memories]
+        near += [Near(items[other], float(likeness[at, other])) for other in range(at)]
+        found.append(Neighbourhood(item, sorted(near, key=lambda each: -each.likeness)[:AROUND]))
+    return found
+
+
+def candidates(compared: Iterable[Neighbourhood]) -> Iterator[tuple[Near, Draft]]:
+    """Memories that a new one may replace, each with the new one."""
+    for each in compared:
+        yield from ((near, each.item) for near in _clearly_near(each.item, each.around))
+
+
+def memory_of(side: Side) -> Memory:
+    """The memory of a draft, or the memory itself."""
+    return side.memory if isinstance(side, Draft) else side
+
+
+def in_time(side: Side, item: Side) -> tuple[Side, Side]:
+    """The older first; of two at one moment, the one that was there or given first."""
+    return (side, item) if memory_of(side).event_at <= memory_of(item).event_at else (item, side)
+
+
+def stored_memory(side: Side, txn: Writer) -> Memory | None:
+    """The memory as the transaction sees it; None where it was merged or is gone."""
+    row = memory_of(side).row
+    return txn.memories.by_row(row) if row else None
+
+
+def _stored_near(items: Sequence[Draft], reader: Reader, space: VectorSpace | None) -> list[Mapping[int, float]]:
+    """Rows of the memories nearest to each item, with their likeness; a memory that is changed is not near itself."""
+    vectors = [item.vectors.fields["full"] for item in items]
+    if space is None or len(vectors[0]) != space.dimension:
+        return [{} for _ in items]
+    found = reader.search.dense_each(space, "full", vectors, AROUND + 1)
+    return [
+        {hit.row: hit.score for hit in hits if hit.row != item.memory.row}
+        for item, hits in zip(items, found, strict=True)
+    ]
+
+
+def _likeness(items: Sequence[Draft]) -> Matrix:
+    vectors: Matrix = np.stack([item.vectors.fields["full"] for item in items])
+    return vectors @ vectors.T
+
+
+def _clearly_near(item: Draft, around: Sequence[Near]) -> list[Near]:
+    """The best of the nearest by vectors and common words; ended memories and mere questions are no candidates."""
+    last = around[-1].likeness if len(around) == AROUND else ALONE
+    limit = max(LEAST, last + (NEARER_IF_PLAIN if is_plain(item.memory.content) else NEARER))
+    own = frozenset(lexemes(item.memory.content))
+    found = [replace(each, shared=_shared(own, each.side)) for each in around if _open(each.side)]
+    best = sorted(found, key=lambda each: -_score(each))[:MOST]
+    return [each for each in best if _score(each) >= limit]
+
+
+def _score(near: Near) -> float:
+    return near.likeness + WORDS * near.shared
+
+
+def _shared(own: frozenset[str], side: Side) -> float:
+    other = frozenset(lexemes(memory_of(side).content))
+    return len(own & other) / (1 + min(len(own), len(other)))
+
+
+def _open(side: Side) -> bool:
+    memory = memory_of(side)
+    return memory.kind != "session" and memory.superseded_by is None and may_state(memory.content)
+
 
 READ = 0.25
 """From which chance of the model on a pair counts at all."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Entry
 from fivefold.text.passages import texts_to_embed
-from fivefold.values.extraction import Extraction, Extractor
+from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import Memory, Record, origin_of
-from fivefold.values.records import RECORD_FIELDS
-from fivefold.values.reports import Link
+from fivefold.values.memory import RECORD_FIELDS, Memory, Record, origin_of
+from fivefold.values.reports import Link, Merged, Report
 from fivefold.writing.indexing import NO_VECTORS, MemoryVectors, index_entry, read_texts
 
 _EXTRACTED = {name: RECORD_FIELDS[name].checker for name in ("type", "importance", "memory_score")}
@@ -104,3 +103,40 @@ def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
     texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before) for item in drafts]
     for item, vectors in zip(drafts, read_texts(texts, model), strict=True):
         item.vectors = vectors
+
+
+# The report of a write while it is under way.
+
+
+@dataclass(slots=True)
+class ReportBuilder:
+    """Collects what a write stores, merges, links and supersedes; `build` makes the report."""
+
+    stored: list[str] = field(default_factory=list)
+    merged: list[Merged] = field(default_factory=list)
+    linked: list[Link] = field(default_factory=list)
+    superseded: list[Link] = field(default_factory=list)
+    entities: dict[str, None] = field(default_factory=dict)
+    sessions: dict[str, None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def include(self, part: ReportBuilder | Report) -> None:
+        """Add what another transaction did."""
+        self.stored.extend(part.stored)
+        self.merged.extend(part.merged)
+        self.linked.extend(part.linked)
+        self.superseded.extend(part.superseded)
+        self.entities.update(dict.fromkeys(part.entities))
+        self.sessions.update(dict.fromkeys(part.sessions))
+        self.notes.extend(part.notes)
+
+    def build(self) -> Report:
+        return Report(
+            stored=tuple(self.stored),
+            merged=tuple(self.merged),
+            linked=tuple(self.linked),
+            superseded=tuple(self.superseded),
+            entities=tuple(self.entities),
+            sessions=tuple(self.sessions),
+            notes=tuple(dict.fromkeys(self.notes)),
+        )

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
 from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.ids import content_hash
-from fivefold.values.memory import Memory, Record, RecordChanges
-from fivefold.values.records import record_of
-from fivefold.values.reports import BY_HAND, Link, Report
+from fivefold.values.memory import Memory, Record, RecordChanges, record_of
+from fivefold.values.reports import BY_HAND, Link, Report, Sweep
 from fivefold.values.validate import checked_name, is_name
-from fivefold.writing.comparison import compare
-from fivefold.writing.draft import Draft, embed_drafts
+from fivefold.writing.comparison import compare, replace_statements
+from fivefold.writing.draft import Draft, ReportBuilder, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.queue_entries import waiting_memory
 from fivefold.writing.rebuild import writing_model
-from fivefold.writing.report import ReportBuilder
-from fivefold.writing.sessions import follow_change, refresh_sessions
-from fivefold.writing.supersession import replace_statements
-from fivefold.writing.turns import follow_changed_turn, follow_new_turns
+from fivefold.writing.sessions import follow_change, follow_changed_turn, follow_new_turns, refresh_sessions
 
 _CHANGEABLE = RecordChanges.__annotations__.keys()
 
@@ -211,3 +208,44 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     empty_text_caches()
     namespace.store.checkpoint()
     return len(turns) + waiting
+
+
+# The life of a memory: when it expires, what keeps it, and how it is swept.
+
+SWEPT = 200
+"""How many expired memories one transaction forgets."""
+
+
+def pin(namespace: Namespace, id: str, pinned: bool) -> Memory:
+    """Pin a memory or let it go; nothing that is derived from it changes."""
+    namespace.get(id)  # a transaction would make a namespace that is not there
+    with namespace.transaction() as txn:
+        memory = txn.memories.get(id)
+        if memory is None:
+            raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}")
+        txn.memories.set_life(memory.row, memory.expires_at, pinned)
+    return namespace.get(id)
+
+
+def sweep(namespace: Namespace, *, dry_run: bool = False) -> Sweep:
+    """Forget what has expired by now, in transactions of a few hundred memories; a dry run only lists it."""
+    now = namespace.clock()
+    if dry_run:
+        return Sweep(now, tuple(memory.id for memory in namespace.reader.memories.expired(now)), dry_run=True)
+    swept: list[str] = []
+    while found := namespace.reader.memories.expired(now, SWEPT):
+        with namespace.transaction() as txn:
+            swept += [memory.id for memory in found if _sweep_one(memory, now, namespace, txn)]
+    if swept:
+        empty_text_caches()
+        namespace.store.checkpoint()
+    return Sweep(now, tuple(swept))
+
+
+def _sweep_one(found: Memory, now: datetime, namespace: Namespace, txn: Writer) -> bool:
+    """Whether the memory was still there and had still expired."""
+    memory = txn.memories.by_row(found.row)
+    if memory is None or memory.is_alive(now):
+        return False
+    remove(memory, namespace, txn)
+    return True

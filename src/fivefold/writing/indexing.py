@@ -11,10 +11,9 @@ from fivefold.models.embedders import Embedder, read_passages, unit
 from fivefold.stores.protocol import Entry, Writer
 from fivefold.text import passages
 from fivefold.text.passages import PassageTexts
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.memory import Memory
-from fivefold.values.reading import Passage, Reading
-from fivefold.values.vectors import PassageVectors, Vector, VectorField
+from fivefold.values.vectors import Passage, PassageVectors, Reading, Vector, VectorField
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
@@ -22,22 +23,32 @@ from fivefold.namespace import Namespace
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Writer
 from fivefold.text.progress import bar
-from fivefold.values.memory import Record
-from fivefold.values.records import record_of
+from fivefold.values.memory import Record, record_of
 from fivefold.values.reports import Report
-from fivefold.writing.comparison import Comparison, compare
-from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
-from fivefold.writing.duplicates import link_equal_turn, look_up_forgotten, merge, new_drafts
-from fivefold.writing.echoes import mark_echoes
+from fivefold.writing.comparison import Comparison, compare, corrected_statement, replace_statements
+from fivefold.writing.draft import Draft, ReportBuilder, draft, embed_drafts, expire_by_type
 from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
-from fivefold.writing.report import ReportBuilder
+from fivefold.writing.repeats import link_equal_turn, look_up_forgotten, mark_echoes, merge, new_drafts
 from fivefold.writing.secrets_in_records import refuse_secrets, without_secrets
-from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
-from fivefold.writing.supersession import corrected_statement, replace_statements
-from fivefold.writing.turns import find_turns_before, follow_new_turns
-from fivefold.writing.write_time import write_time
+from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_sessions
+
+# The time of a write: a clock that is set back a little does not put a new memory before older ones.
+
+SET_BACK = timedelta(days=1)
+"""A clock that is further behind the last write is right, and that write was wrong."""
+
+
+def write_time(namespace: Namespace) -> datetime:
+    """Now, or the time of the last write where the clock was set back since.
+
+    What is said later replaces what was said before, and who asks for all since a moment gets it.
+    """
+    now = namespace.clock()
+    last = namespace.reader.memories.last_written(now + SET_BACK)
+    return now if last is None else max(now, last)
+
 
 BATCH = 1_000
 """Records that are stored together; each batch is one transaction."""

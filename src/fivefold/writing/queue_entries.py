@@ -11,15 +11,13 @@ from typing import Any
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import QueueEntry, Writer
 from fivefold.values.ids import new_id
-from fivefold.values.memory import Memory, Record
-from fivefold.values.records import RECORD_FIELDS, record_of
+from fivefold.values.memory import RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.reports import Report
 from fivefold.values.serialize import plain
 from fivefold.values.times import in_zone
-from fivefold.writing.draft import draft
+from fivefold.writing.draft import ReportBuilder, draft
 from fivefold.writing.messages import MessageReader
 from fivefold.writing.pipeline import check, write_checked
-from fivefold.writing.report import ReportBuilder
 from fivefold.writing.secrets_in_records import without_secrets
 
 

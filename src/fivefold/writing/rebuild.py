@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Any
 
 from fivefold.errors import NotFound, RetiredEmbedder
 from fivefold.models.embedders import RETIRED, Embedder, embed_texts, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import SpaceState, Writer
+from fivefold.stores.protocol import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Memory
+from fivefold.values.reports import Drift
+from fivefold.values.times import from_micros, to_micros
 from fivefold.writing.indexing import all_entries, centre, read_texts
-from fivefold.writing.turns import stored_texts
+from fivefold.writing.sessions import stored_texts
+from fivefold.writing.type_vocabulary import count_words
 
 BATCH = 128
 """Memories that are embedded together."""
@@ -114,3 +121,73 @@ def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, m
         rows = [turn.row for turn in txn.sessions.turns(memory.session_id)]
         vectors = list(txn.vectors.get(rows, "full", state).values()) or [embed_texts(model, [memory.content])[0]]
         txn.vectors.put(memory, {"session": centre(vectors)}, state)
+
+
+# Vocabulary drift: when a namespace speaks of other things than before, its lexical index is rebuilt (R5).
+
+MOST = 5_000
+"""Lexemes that are compared: those that most memories contain."""
+
+LEAST = 0.7
+"""Below this Jaccard index the vocabulary counts as a different one."""
+
+WIDTH = 5
+"""Bytes stored for each lexeme."""
+
+
+def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
+    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it.
+
+    The optimizer's statistics are counted again as well (R2).
+    """
+    reader = store.reader(namespace)
+    if not reader.exists():
+        return Drift(now, 0, None, False)
+    digests = {_digest(namespace, lexeme) for lexeme in reader.search.vocabulary(MOST)}
+    advance(0)
+    by_type = count_words(reader).to_dict()
+    advance(0)
+    with store.write(namespace) as txn:
+        last = txn.admin.learned_value(VOCABULARY)
+        similarity = None if last is None else jaccard(digests, _unpack(last["marks"]))
+        drifted = similarity is not None and similarity < LEAST
+        if drifted:
+            txn.index.rebuild_lexical(all_entries(txn, advance))
+        txn.admin.save_learned_value(TYPE_VOCABULARY, by_type)
+        txn.admin.save_learned_value(
+            VOCABULARY,
+            {
+                "at": to_micros(now),
+                "lexemes": len(digests),
+                "jaccard": similarity,
+                "reindexed": drifted,
+                "marks": _pack(digests),
+            },
+        )
+    return Drift(now, len(digests), similarity, drifted)
+
+
+def is_due(last: Mapping[str, Any] | None, now: datetime, days: int) -> bool:
+    """Whether a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
+    if days == 0:
+        return False
+    return last is None or now >= from_micros(last["at"]) + timedelta(days=days)
+
+
+def jaccard(one: set[bytes], other: set[bytes]) -> float:
+    """How similar two sets are; two empty ones are equal."""
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def _digest(namespace: str, lexeme: str) -> bytes:
+    """Stored in place of the lexeme, so that no word of a forgotten memory stays in the store."""
+    return blake2b(f"{namespace}\n{lexeme}".encode(), digest_size=WIDTH).digest()
+
+
+def _pack(digests: set[bytes]) -> str:
+    return b64encode(b"".join(sorted(digests))).decode()
+
+
+def _unpack(text: str) -> set[bytes]:
+    data = b64decode(text)
+    return {data[start : start + WIDTH] for start in range(0, len(data), WIDTH)}

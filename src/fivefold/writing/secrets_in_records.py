@@ -8,11 +8,9 @@ from typing import Any
 
 from fivefold.errors import InvalidInput
 from fivefold.settings import Settings
-from fivefold.text.passwords_in_text import PASSWORD_KINDS, kind_of_key
-from fivefold.text.secrets_in_text import find_secrets, mask_secrets
-from fivefold.values.limits import MAX_NAME
-from fivefold.values.memory import Memory, Record
-from fivefold.values.records import TEXT_FIELDS
+from fivefold.text.secrets_in_text import PASSWORD_KINDS, find_secrets, kind_of_key, mask_secrets
+from fivefold.values.memory import TEXT_FIELDS, Memory, Record
+from fivefold.values.validate import MAX_NAME
 
 SEARCHED = (*TEXT_FIELDS, "speaker", "session_id", "predicate", "task_tag", "tags", "metadata")
 """The fields that can hold a secret."""

@@ -4,7 +4,7 @@ import pytest
 
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.embedders import DEFAULT, choice_of, embedder
-from fivefold.models.embedders.minilm import MiniLM
+from fivefold.models.embedders.packages import MiniLM
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_default_works_offline_and_is_known() -> None:
 
 
 def test_a_package_that_is_not_there_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivefold.models.embedders.minilm.find_spec", lambda name: None)
+    monkeypatch.setattr("fivefold.models.embedders.packages.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"minilm needs .* pip install 'fivefold\[minilm\]'"):
         MiniLM()
 

@@ -11,7 +11,7 @@ import pytest
 
 from fivefold.errors import EmbedderError
 from fivefold.models.embedders import embedder
-from fivefold.models.embedders.openai import OpenAI
+from fivefold.models.embedders.packages import OpenAI
 
 pytestmark = pytest.mark.slow
 

@@ -9,13 +9,10 @@ import pytest
 
 from fivefold.errors import EmbedderError
 from fivefold.models.bert import MAX_TOKENS
-from fivefold.models.embedders import gives_tokens, read_passages, read_question
-from fivefold.models.embedders.base import Matrix, Progress
-from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
-from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS, PassageTokenizer
-from fivefold.models.embedders.skipped_words import SKIPPED_WORDS
+from fivefold.models.embedders import Matrix, Progress, gives_tokens, read_passages, read_question
+from fivefold.models.embedders.fivefold_minilm import BEFORE_TOKENS, SKIPPED_WORDS, FivefoldMiniLM, PassageTokenizer
 from fivefold.models.token_vectors import best_matches, packed_size, unpack
-from fivefold.values.reading import Passage, QuestionReading, Reading
+from fivefold.values.vectors import Passage, QuestionReading, Reading
 from tests.conformance.vectors import WordVectors
 
 WIDTH = 64

@@ -6,8 +6,8 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from fivefold.models.embedders.base import Matrix
-from fivefold.models.embedders.wordllama import WordLlama
+from fivefold.models.embedders import Matrix
+from fivefold.models.embedders.packages import WordLlama
 
 TEXTS = [" ".join(["the river sensor drifts when the water is cold"] * n) + f" {n}" for n in (9, 1, 60, 3, 0, 25, 1, 2)]
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fivefold.errors import RerankerError
-from fivefold.models.rerankers.cached import DIGEST, Scores
-from fivefold.values.reading import Passage
+from fivefold.models.rerankers import DIGEST, Scores
+from fivefold.values.vectors import Passage
 from tests.support.judges import AWAY, Judge
 
 TEA, RYE, KEY = Passage("tea @0.7"), Passage("rye @0.2"), Passage("key @0.9")

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.hosted import Hosted
-from fivefold.values.reading import Passage
+from fivefold.models.rerankers import Hosted, reranker
+from fivefold.values.vectors import Passage
 from tests.support.rerank_service import SHAPES, Service, serving
 
 pytestmark = pytest.mark.slow
@@ -182,6 +181,6 @@ def test_an_address_that_is_none_is_a_reranker_error(
 
 
 def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivefold.models.rerankers.hosted.find_spec", lambda name: None)
+    monkeypatch.setattr("fivefold.models.rerankers.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"reranker jina:big needs .* pip install 'fivefold\[rerank\]'"):
         Hosted("jina", "big")

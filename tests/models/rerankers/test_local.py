@@ -10,9 +10,8 @@ import pytest
 
 from fivefold.errors import RerankerError
 from fivefold.models.bert import tokenizer
-from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.local import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, model_inputs, token_rows
-from fivefold.values.reading import Passage
+from fivefold.models.rerankers import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, model_inputs, reranker, token_rows
+from fivefold.values.vectors import Passage
 from tests.support.model_folder import with_model_file
 
 PLAIN = [

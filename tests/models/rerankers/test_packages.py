@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.packages import FastEmbedReranker, SentenceTransformersReranker
-from fivefold.values.reading import Passage
+from fivefold.models.rerankers import FastEmbedReranker, SentenceTransformersReranker, reranker
+from fivefold.values.vectors import Passage
 
 PASSAGES = [Passage("tea 0.0"), Passage("rye -2.0", "bread?"), Passage("key 3.0")]
 

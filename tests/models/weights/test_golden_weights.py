@@ -11,8 +11,7 @@ import pytest
 from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, is_later, jittered, split_of
 
 from fivefold.models.embedders import DEFAULT, embedder
-from fivefold.models.weights import FALLBACK, features, predict
-from fivefold.models.weights.model import WIDTHS, shipped
+from fivefold.models.weights import FALLBACK, WIDTHS, features, predict, shipped
 from tests.golden.figures import FALLBACK_WEIGHTS
 
 

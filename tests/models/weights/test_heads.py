@@ -7,9 +7,8 @@ from math import exp, log, log1p
 import numpy as np
 import pytest
 
-from fivefold.models.binary import BadModel, Contents, Tensor, pack
-from fivefold.models.weights import shipped
-from fivefold.models.weights.heads import LONGEST, SHAPES, SHORTEST, SignalHeads, Times, heads_of, shipped_heads
+from fivefold.models.shipped import BadModel, Contents, Tensor, pack
+from fivefold.models.weights import LONGEST, SHAPES, SHORTEST, SignalHeads, Times, heads_of, shipped, shipped_heads
 from fivefold.values.decay import Decay
 
 HIDDEN = np.zeros(32, np.float32)

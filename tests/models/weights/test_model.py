@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.models.binary import MAGIC, Contents, Tensor, pack
 from fivefold.models.embedders import Embedder, choice_of, embedder
-from fivefold.models.weights import FALLBACK, features, intent, is_fallback, load, predict, shipped
-from fivefold.models.weights.model import shapes
+from fivefold.models.shipped import MAGIC, Contents, Tensor, pack
+from fivefold.models.weights import FALLBACK, features, intent, is_fallback, load, predict, shapes, shipped
 from fivefold.values.query import Weights
 
 

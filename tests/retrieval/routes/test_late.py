@@ -12,7 +12,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.best_passage import SHARE, lucky_gain
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.routes.late_scores import SPREAD, late_scores
+from fivefold.retrieval.routes.late import SPREAD, late_scores
 from fivefold.values.recall import Recall
 from tests.support.toy_engine import toy
 

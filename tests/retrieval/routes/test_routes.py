@@ -12,7 +12,7 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
-from fivefold.retrieval.routes.lexical import Lexical
+from fivefold.retrieval.routes.searches import Lexical
 
 
 def run_of(answer: fivefold.Recall, route: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.retrieval.routes.window import DECIDES
+from fivefold.retrieval.routes.times import DECIDES
 from fivefold.stores.queries import NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Evidence, RouteRun

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.retrieval.stages.additive import MAX_NAMED, MIN_NAMED, SOFTNESS, AdditiveConstants
-from fivefold.retrieval.stages.terms import TERMS
+from fivefold.retrieval.stages.additive import MAX_NAMED, MIN_NAMED, SOFTNESS, TERMS, AdditiveConstants
 from fivefold.values.fields import fields_of
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, aged, demand, found, said, search, stage

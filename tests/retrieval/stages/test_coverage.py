@@ -6,7 +6,7 @@ import pytest
 
 from fivefold.retrieval.stages import Pool
 from fivefold.retrieval.stages.coverage import only_asks
-from fivefold.values.demands import DemandKind
+from fivefold.values.query import DemandKind
 from tests.support.stage_pool import demand, of, said, scores, search, stage
 
 TURNS = {

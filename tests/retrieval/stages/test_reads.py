@@ -15,7 +15,7 @@ from fivefold.models.reader import PairReader, Said, pair_reader
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.base import SHORT_STATEMENT, are_short, is_talk
 from fivefold.retrieval.stages.reads import AT_A_TIME, CLEAR
-from fivefold.values.demands import DemandKind
+from fivefold.values.query import DemandKind
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import aged, demand, of, said, scores, search, stage
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
-from fivefold.models.rerankers.cached import Scores
+from fivefold.models.rerankers import Scores
 from fivefold.retrieval.recipe import Recipe, recipe_data
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from fivefold.retrieval.stages import Pool, best_first, rerank
 from fivefold.retrieval.stages.noise import log_odds
 from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder
-from fivefold.values.reading import Passage
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import StageNote
+from fivefold.values.vectors import Passage
 from tests.retrieval.test_pipeline import lawful
 from tests.support.judges import AWAY, Judge
 from tests.support.rerank_service import Service, serving

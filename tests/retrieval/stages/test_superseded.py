@@ -9,7 +9,7 @@ import pytest
 
 import fivefold
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.superseded import Superseded, superseded
+from fivefold.retrieval.stages.relations import Superseded, superseded
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import NOW, aged, of
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.terms import (
+from fivefold.retrieval.stages.additive import (
     COSINE_SCALE,
     FUSED_SCALE,
     LONG_ANSWER,
@@ -23,10 +22,10 @@ from fivefold.retrieval.stages.terms import (
     TERMS,
     Heading,
 )
+from fivefold.retrieval.stages.base import Pool
 from fivefold.stores.queries import SAID_AND_NAMES_WINDOW
-from fivefold.values.demands import DEMAND_KINDS, DemandKind
 from fivefold.values.memory import Type
-from fivefold.values.query import EntityRef, Meaning, Window
+from fivefold.values.query import DEMAND_KINDS, DemandKind, EntityRef, Meaning, Window
 from fivefold.values.recall_trace import Candidate, Evidence
 from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, said, search
 from tests.support.term_columns import asked, at, chat, column, columns, replaced, talk

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.retrieval.understand.demands import find_demands
-from fivefold.retrieval.understand.subject import subject_words
 from fivefold.retrieval.understand.windows import Time, reach_of
+from fivefold.retrieval.understand.words import subject_words
 from fivefold.text.time_grammar import find_window
 
 NOW = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)

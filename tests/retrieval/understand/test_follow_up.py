@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.follow_up import LONGEST, written_out
+from fivefold.retrieval.understand.question import LONGEST, written_out
 
 
 @pytest.fixture

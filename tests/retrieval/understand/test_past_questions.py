@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.past_questions import prior
+from fivefold.retrieval.understand.entities import prior
 from fivefold.values.query import EntityRef
 from tests.support.toy_engine import toy
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.relation_words import RELATIVES
-from fivefold.text.kinship import ROLE_OF
+from fivefold.retrieval.understand.entities import RELATIVES
+from fivefold.text.names import ROLE_OF
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.text.time_grammar.dates import dates_in
-from fivefold.values.extraction import Span
-from fivefold.values.limits import MAX_READ
+from fivefold.values.entities import Span
+from fivefold.values.validate import MAX_READ
 from tests.support.date_cases import CASES, NO_DATES
 
 SAID = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidFile
-from fivefold.transfer.importers import ImportLog, read, source_files
-from fivefold.transfer.importers.source_files import open_source_file
+from fivefold.transfer.importers import ImportLog, read
+from fivefold.transfer.importers import sources as source_files
+from fivefold.transfer.importers.sources import open_source_file
 
 NAME = "conversations.json"
 

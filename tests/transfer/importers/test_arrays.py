@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import arrays
-from fivefold.transfer.importers.arrays import items
+from fivefold.transfer.importers import sources as arrays
+from fivefold.transfer.importers.sources import items
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text('a]},"\\é😀\n', max_size=6)
 OBJECTS = st.lists(

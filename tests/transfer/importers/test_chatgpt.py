@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.errors import InvalidInput
 from fivefold.transfer.importers import ImportLog, read
-from fivefold.transfer.importers.records import IMPORTED
+from fivefold.transfer.importers.sources import IMPORTED
 from tests.support.exports import BREAD, NINE, chatgpt, node, packed, write
 
 

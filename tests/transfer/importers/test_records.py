@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.transfer.importers.records import source_id, stored_digest, text_records
+from fivefold.transfer.importers.sources import source_id, stored_digest, text_records
 from fivefold.values.validate import visible
 
 ANYTHING = st.text(st.characters(), max_size=20)

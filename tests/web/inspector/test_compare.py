@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import fivefold
 from fivefold.engine import Engine
 from fivefold.values.recall_trace import Evidence
-from fivefold.web.inspector.cards import Card, make_cards, score_parts
 from fivefold.web.inspector.compare import RECIPES
+from fivefold.web.inspector.question import Card, make_cards, score_parts
 from tests.support.term_columns import talk
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.values.graph import CO_MENTION, Edge, Entity
-from fivefold.web.inspector.entity_kinds import kind_of
+from fivefold.values.entities import CO_MENTION, Edge, Entity
+from fivefold.web.inspector.graph import kind_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 
 from fivefold.values.memory import Session
-from fivefold.web.inspector.sessions import TURNS
-from fivefold.web.inspector.timeline import NARROW, WIDE, Strip, make_timeline
+from fivefold.web.inspector.sessions import NARROW, TURNS, WIDE, Strip, make_timeline
 from tests.support.web_server import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

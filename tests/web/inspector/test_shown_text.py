@@ -9,8 +9,7 @@ import pytest
 
 from fivefold.values.excerpt import LONG
 from fivefold.values.recall_trace import PassageMatch, WordMatch
-from fivefold.web.inspector.rendering import environment
-from fivefold.web.inspector.shown_text import MOST_INLINE, around_passage, is_inline, is_long
+from fivefold.web.inspector.rendering import MOST_INLINE, around_passage, environment, is_inline, is_long
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.cues import find_cues
+from fivefold.retrieval.understand.words import find_cues
 from fivefold.values.query import EntityRef, Meaning, Query
 from fivefold.values.times import EPOCH
-from fivefold.web.inspector.cards import make_cards
+from fivefold.web.inspector.question import make_cards
 from fivefold.web.inspector.rendering import address, stack
-from fivefold.web.inspector.trace_view import count_dropped, make_waterfall, split_question
+from fivefold.web.inspector.why import count_dropped, make_waterfall, split_question
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

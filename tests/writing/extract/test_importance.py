@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.text.names import mentions
-from fivefold.values.extraction import Extraction, Mention
+from fivefold.values.entities import Extraction, Mention
 from fivefold.values.memory import TYPES, Record, Type
-from fivefold.writing.extract.importance import importance, memory_score
-from fivefold.writing.extract.rules import Rules
+from fivefold.writing.extract import Rules, importance, memory_score
 
 named = st.lists(
     st.builds(Mention, st.text(min_size=1), st.sampled_from(["person", "name", "identifier", "topic"])), max_size=40

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fivefold.text.time_grammar.dates import dates_in
-from fivefold.values.limits import MAX_READ
+from fivefold.values.validate import MAX_READ
 from fivefold.writing.extract.relations import relations
 from fivefold.writing.extract.statements import statements
 from tests.support.toy_engine import toy

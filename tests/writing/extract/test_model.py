@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.entities import Extraction, Mention, Statement
 from fivefold.values.memory import Record
-from fivefold.writing.extract.model import ModelExtractor
-from fivefold.writing.extract.rules import Rules
+from fivefold.writing.extract import ModelExtractor, Rules
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.values.extraction import Statement
-from fivefold.writing.extract.perspective import as_first_person
-from fivefold.writing.extract.statements import statements
+from fivefold.values.entities import Statement
+from fivefold.writing.extract.statements import as_first_person, statements
 
 
 @pytest.mark.parametrize("speaker", [None, "user", "assistant"])

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold import sample
-from fivefold.text.kinship import IS_CALLED, ROLE_OF
-from fivefold.values.graph import Relation
+from fivefold.text.names import IS_CALLED, ROLE_OF
+from fivefold.values.entities import Relation
 from fivefold.writing.extract.relations import _RULES, relations
 
 Triple = tuple[str, str, str]

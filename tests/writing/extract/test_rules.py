@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.errors import InvalidInput
-from fivefold.values.extraction import Correction, Extraction, Mention, Span, Statement
-from fivefold.values.extraction_json import extraction_data, extraction_of
-from fivefold.values.memory import TYPES, Memory, Record
-from fivefold.values.records import record_of
-from fivefold.writing.extract import extractor
-from fivefold.writing.extract.rules import Rules
+from fivefold.values.entities import Correction, Extraction, Mention, Span, Statement, extraction_data, extraction_of
+from fivefold.values.memory import TYPES, Memory, Record, record_of
+from fivefold.writing.extract import Rules, extractor
 
 MONDAY = datetime(2025, 1, 6, 9, tzinfo=UTC)
 NEW_YORK = timezone(timedelta(hours=-5))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.values.extraction import Correction, Statement
+from fivefold.values.entities import Correction, Statement
 from fivefold.writing.extract.statements import predicate_of, refers_back, same_value, single_valued, statements
 
 

@@ -29,13 +29,12 @@ from fivefold.stores.protocol import QueueLength
 from fivefold.stores.sqlite.connection import rows
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrations
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.transfer.backup import back_up
+from fivefold.transfer.backup import back_up, restore
 from fivefold.transfer.migrate import migrate
-from fivefold.transfer.restore import restore
 from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
+from fivefold.writing.edit import sweep
 from fivefold.writing.extract import extractor
-from fivefold.writing.life import sweep
 from fivefold.writing.queue_entries import entries_of, write_entries
 from fivefold_bench.faults.task import (
     Account,

@@ -16,8 +16,8 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 from fivefold.values.recall_trace import Effort
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 from fivefold_bench.cache import CachedTokenEmbedder, cached
 
 _NUMBER = re.compile(r"(\d+)$")

@@ -21,10 +21,9 @@ from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.text.passages import attributed_text, passages_of
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record
-from fivefold.values.reading import Passage, QuestionReading, Reading
 from fivefold.values.serialize import Json, plain
 from fivefold.values.times import spoken_date
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Vector
 from fivefold.writing.indexing import centre
 from fivefold_bench.cache import cached
 from fivefold_bench.data import Dataset, Question

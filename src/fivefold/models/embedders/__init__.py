@@ -10,15 +10,74 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
-from typing import TypeGuard
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from fivefold.errors import EmbedderError
-from fivefold.models.embedders.base import Embedder, Matrix, Progress, TokenEmbedder, unit
 from fivefold.values.plugins import plugin_by_choice
-from fivefold.values.reading import Passage, QuestionReading, Reading
 from fivefold.values.validate import short_repr
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
+
+__all__ = [
+    "DEFAULT",
+    "RETIRED",
+    "Embedder",
+    "Matrix",
+    "Progress",
+    "TokenEmbedder",
+    "choice_of",
+    "embed_texts",
+    "embedder",
+    "gives_tokens",
+    "is_remote",
+    "read_passages",
+    "read_question",
+    "unit",
+]
+
+
+# The protocol of an embedder: texts in, unit vectors out, under a name that pins model and version (R3).
+
+Matrix = npt.NDArray[np.float32]
+Progress = Callable[[int], None]
+"""Called with the number of texts done since the last call."""
+
+
+class Embedder(Protocol):
+    """Construction is light; the model loads at the first call."""
+
+    @property
+    def pin(self) -> str:
+        """Name and version, such as 'minilm@1.0.0': what a namespace is pinned to."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        """One unit vector a text, in order."""
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder whose one pass gives token vectors as well, for late interaction."""
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        """One reading a passage, in order; what was said before is read along and is not part of the vector."""
+
+    def read_question(self, question: str) -> QuestionReading:
+        """The question's vector, and its tokens with their weights."""
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        """For each stored token the characters it stands for, and whether they are those of the text before."""
+
+
+def unit(matrix: Matrix) -> Matrix:
+    """Rows scaled to length one; an all-zero row stays as it is."""
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.asarray(matrix / np.where(norms == 0, 1, norms), dtype=np.float32)
+
 
 DEFAULT = "fivefold-minilm"
 
@@ -27,13 +86,13 @@ RETIRED = {"fivefold-minilm@1": "fivefold-minilm"}
 
 _BUILTIN = {
     "fivefold-minilm": ("fivefold.models.embedders.fivefold_minilm", "FivefoldMiniLM"),
-    "minilm": ("fivefold.models.embedders.minilm", "MiniLM"),
-    "wordllama": ("fivefold.models.embedders.wordllama", "WordLlama"),
+    "minilm": ("fivefold.models.embedders.packages", "MiniLM"),
+    "wordllama": ("fivefold.models.embedders.packages", "WordLlama"),
 }
 _NAMED = {
-    "fastembed": ("fivefold.models.embedders.fastembed", "FastEmbed"),
-    "sentence-transformers": ("fivefold.models.embedders.sentence_transformers", "SentenceTransformers"),
-    "openai": ("fivefold.models.embedders.openai", "OpenAI"),
+    "fastembed": ("fivefold.models.embedders.packages", "FastEmbed"),
+    "sentence-transformers": ("fivefold.models.embedders.packages", "SentenceTransformers"),
+    "openai": ("fivefold.models.embedders.packages", "OpenAI"),
 }
 
 
@@ -142,21 +201,3 @@ def choice_of(pin: str) -> str:
 def _load_class(module: str, name: str) -> Callable[..., Embedder]:
     made: Callable[..., Embedder] = getattr(import_module(module), name)
     return made
-
-
-__all__ = [
-    "DEFAULT",
-    "RETIRED",
-    "Embedder",
-    "Matrix",
-    "Progress",
-    "TokenEmbedder",
-    "choice_of",
-    "embed_texts",
-    "embedder",
-    "gives_tokens",
-    "is_remote",
-    "read_passages",
-    "read_question",
-    "unit",
-]

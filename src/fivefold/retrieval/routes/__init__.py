@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from fivefold.retrieval.routes.associative import Associative
 from fivefold.retrieval.routes.base import Route, SearchContext
-from fivefold.retrieval.routes.dense import Dense
 from fivefold.retrieval.routes.graph import Graph
 from fivefold.retrieval.routes.late import Late
-from fivefold.retrieval.routes.lexical import Lexical
-from fivefold.retrieval.routes.parts import Parts
+from fivefold.retrieval.routes.searches import Dense, Lexical, Parts
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.standing import STANDING, Standing
-from fivefold.retrieval.routes.temporal import Temporal
-from fivefold.retrieval.routes.turns import Turns
-from fivefold.retrieval.routes.window import InWindow
+from fivefold.retrieval.routes.times import InWindow, Temporal, Turns
 from fivefold.values.plugins import Registry, members_of
 
 _BUILTIN: dict[str, Route] = {

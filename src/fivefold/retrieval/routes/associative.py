@@ -15,7 +15,7 @@ import numpy as np
 
 from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector, VectorField

@@ -12,9 +12,8 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
-from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit
-from fivefold.values.vectors import Vector, VectorField
+from fivefold.values.vectors import QuestionReading, Vector, VectorField
 
 
 @dataclass(frozen=True, slots=True)

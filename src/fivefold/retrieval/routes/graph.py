@@ -8,7 +8,7 @@ from typing import Annotated
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
 from fivefold.stores.queries import Walk
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.values.decay import Decay
-from fivefold.values.field_types import About
+from fivefold.values.fields import About
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 

@@ -15,13 +15,13 @@ from fivefold.retrieval.stages import (
     learned,
     noise,
     reads,
-    repeats,
     rerank,
-    sessions,
     standing,
-    superseded,
     support,
 )
+from fivefold.retrieval.stages import relations as repeats
+from fivefold.retrieval.stages import relations as superseded
+from fivefold.retrieval.stages import support as sessions
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
 from fivefold.values.plugins import Registry, members_of
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool
 from fivefold.values.decay import Decay, age_in_days
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.memory import Type
 from fivefold.values.query import Window
 from fivefold.values.recall_trace import Candidate

@@ -16,7 +16,7 @@ import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, are_short, best_first, is_talk, scores_of
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector

@@ -9,10 +9,23 @@ from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, are_short, best_first
-from fivefold.retrieval.stages.memory_words import words_of
-from fivefold.values.field_types import About, Between
+from fivefold.text.lexemes import lexemes
+from fivefold.text.text_caches import text_cache
+from fivefold.values.fields import About, Between
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
+
+# The lexemes of a memory's text; the best memories come up again and again.
+
+KEPT = 2_048
+"""Short texts whose lexemes are kept, of all recalls."""
+
+
+@text_cache(KEPT)
+def words_of(text: str) -> frozenset[str]:
+    """Each lexeme of the text once."""
+    return frozenset(lexemes(text))
+
 
 STAGE = "coverage"
 

@@ -11,7 +11,7 @@ import numpy as np
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool, best_first
 from fivefold.retrieval.stages.boosts import scale
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix

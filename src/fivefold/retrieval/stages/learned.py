@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fivefold.learning.features import STEP, feature_rows, search_kinds
-from fivefold.learning.reranker import BLEND
+from fivefold.learning.reranker import BLEND, STEP, feature_rows, search_kinds
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.recall_trace import StageNote
 from fivefold.values.serialize import Value
 

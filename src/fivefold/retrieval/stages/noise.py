@@ -9,16 +9,15 @@ from typing import Annotated
 import numpy as np
 
 from fivefold.errors import FivefoldError
-from fivefold.learning.features import search_kinds
-from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.cached import SCORES
+from fivefold.learning.reranker import search_kinds
+from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.ids import content_hash
-from fivefold.values.reading import Passage
 from fivefold.values.recall_trace import StageNote
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Passage
 
 RERANKED = "cross-encoder"
 """The step by which a candidate shows that a cross-encoder has judged it."""

@@ -13,17 +13,15 @@ import numpy as np
 from fivefold.errors import ReaderError
 from fivefold.models.reader import Said, pair_reader
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.routes.late_scores import late_scores
+from fivefold.retrieval.routes.late import late_scores
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.base import Pool, are_short, best_first, is_talk
-from fivefold.retrieval.stages.changes import inherited, stand_ins
-from fivefold.retrieval.stages.overtaken import overtaken
+from fivefold.retrieval.stages.relations import inherited, overtaken, stand_ins
 from fivefold.text.passages import LONGEST, passage_span
-from fivefold.values.field_types import About, Between
-from fivefold.values.reading import QuestionReading
+from fivefold.values.fields import About, Between
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import QuestionReading, Vector
 
 READS = "reads"
 

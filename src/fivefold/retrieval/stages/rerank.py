@@ -8,17 +8,16 @@ from time import perf_counter
 from typing import Annotated
 
 from fivefold.errors import FivefoldError, StoreClosed
-from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.cached import SCORES
+from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.noise import RERANKED, log_odds
 from fivefold.text import passages
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.memory import Memory
-from fivefold.values.reading import Passage
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Passage
 
 _log = logging.getLogger("fivefold")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.standing import STANDING
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.values.field_types import About, Between
+from fivefold.values.fields import About, Between
 from fivefold.values.serialize import Value
 
 

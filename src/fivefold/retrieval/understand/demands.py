@@ -1,4 +1,4 @@
-"""A question becomes demands: what the answer must be besides alike (`values/demands.py`)."""
+"""A question becomes demands: what the answer must be besides alike (`values/query.py`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fivefold.retrieval.understand.demand_words import phrases
 from fivefold.retrieval.understand.foreign import foreign_demands
-from fivefold.retrieval.understand.subject import subject_words
 from fivefold.retrieval.understand.windows import Time
-from fivefold.text.phrases import lower_case
-from fivefold.values.demands import Demand, DemandKind
-from fivefold.values.query import Window
+from fivefold.retrieval.understand.words import phrases, subject_words
+from fivefold.text.patterns import lower_case
+from fivefold.values.query import Demand, DemandKind, Window
 
 _ABOUT: dict[DemandKind, str] = {
     "current": "what holds now",

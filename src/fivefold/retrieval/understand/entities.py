@@ -10,14 +10,122 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from fivefold.retrieval.understand.past_questions import past_meanings, prior
-from fivefold.retrieval.understand.relation_words import RELATIVES, Edges, Relative
-from fivefold.stores.protocol import Reader
+from fivefold.stores.protocol import PastQuestion, Reader
 from fivefold.stores.queries import AliasMatch
-from fivefold.text.kinship import IS_CALLED
-from fivefold.text.lexemes import lexemes, stop_words
-from fivefold.text.word_lists import common_words
+from fivefold.text.lexemes import common_words, lexemes, stop_words
+from fivefold.text.names import GENERAL, IS_CALLED, ROLE_OF, plural_of, relation_of
 from fivefold.values.query import EntityRef, Meaning, NamePrior
+
+# Whom a name meant in past questions: the prior of a name that may mean several (R7).
+
+MOST_QUESTIONS = 300
+"""How many of the last recalls are looked at for a name, so that a long log costs no more than a short one."""
+
+
+def past_meanings(name: str, candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:
+    """In how many past questions the name meant each candidate; a question whose answers mention several is shared.
+
+    A whole name says itself whom it means. Otherwise the memories that were used say it, or without feedback the best.
+    """
+    word = re.compile(rf"(?<!\w){re.escape(name.casefold())}(?!\w)")
+    asked = [past for past in reader.feedback.past_questions(name, MOST_QUESTIONS) if word.search(past.text.casefold())]
+    answers = sorted({id for past in asked for id in past.answers})
+    mentions = reader.graph.mentions(answers, [item.entity for item in candidates]) if answers else {}
+    counts = {item.entity: 0.0 for item in candidates}
+    for past in asked:
+        meant = _named(past.text, name, candidates) or _mentioned(past, mentions)
+        for entity in meant:
+            counts[entity] += 1 / len(meant)
+    return counts
+
+
+def prior(counts: Mapping[int, float], portions: Mapping[int, float]) -> dict[int, float]:
+    """The shares of past questions; that of the memories counts as one more, and alone where none was asked."""
+    total = sum(counts.values()) + 1
+    return {entity: (counts.get(entity, 0.0) + portion) / total for entity, portion in portions.items()}
+
+
+def _named(text: str, name: str, candidates: Sequence[AliasMatch]) -> set[int]:
+    """The candidates whose whole name is in the question, where that is more than the name asked about."""
+    folded = text.casefold()
+    longer = [item for item in candidates if len(item.name) > len(name)]
+    return {item.entity for item in longer if item.name.casefold() in folded}
+
+
+def _mentioned(past: PastQuestion, mentions: Mapping[str, set[int]]) -> set[int]:
+    return set().union(*(mentions.get(id, set()) for id in past.answers))
+
+
+# Words people use for a relation when they ask: 'boss', 'sister', 'dentist', and the edges they mean.
+
+Edges = tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Which edges lead from a person to who the word means; an inverse edge is walked against its direction.
+
+    Where none does, `wider` edges are walked, and those who are known by an edge of `others` are left out: a sibling
+    of unknown kind may be the sister, a brother never.
+    """
+
+    label: str
+    edges: Edges
+    wider: Edges = ()
+    others: Edges = ()
+
+
+def _both(label: str, relation: str) -> Relative:
+    return Relative(label, ((relation, False), (relation, True)))
+
+
+_WIDER: dict[str, Edges] = {
+    "parent": (("child of", False), ("parent of", True)),
+    "sibling": (("sibling of", False), ("sibling of", True)),
+    "child": (("child of", True), ("parent of", False)),
+}
+_BOSS = Relative("boss", (("reports to", False), ("manages", True)))
+_SPOUSE = _both("spouse", "married to")
+_PARTNER = Relative(
+    "partner", (("partner of", False), ("partner of", True), ("married to", False), ("married to", True))
+)
+_EMPLOYER = Relative("employer", (("works at", False),))
+_SUCCESSOR = Relative("replacement", (("replaces", True),))
+_OWNED = Relative("own", (("owns", False),))
+_REPORTS = Relative("report", (("reports to", True), ("manages", False)))
+_EX = Relative("ex-partner", (("ex-partner of", True),))
+_PARENTS_IN_LAW = Relative("parent-in-law", (("mother-in-law of", True), ("father-in-law of", True)))
+
+
+def _role(role: str) -> Relative:
+    """Who has a role of the table, and for kin of unknown kind the wider one."""
+    general = GENERAL.get(role)
+    same = [other for other, wide in GENERAL.items() if wide == general and other != role] if general else []
+    own: Edges = ((relation_of(role), True),)
+    if role == general:
+        return Relative(role, (*_WIDER.get(role, own), *((relation_of(other), True) for other in same)))
+    others = tuple((relation_of(other), True) for other in same if other != general)
+    return Relative(role, own, _WIDER.get(general or "", ((relation_of(general), True),) if general else ()), others)
+
+
+_ROLES = {word: _role(role) for word, role in ROLE_OF.items()}
+
+RELATIVES: dict[str, Relative] = {
+    **_ROLES,
+    **{plural_of(word): relative for word, relative in _ROLES.items()},
+    **dict.fromkeys(("boss", "bosses", "manager", "managers", "supervisor", "lead"), _BOSS),
+    **dict.fromkeys(("husband", "wife", "spouse", "hubby"), _SPOUSE),
+    **dict.fromkeys(("partner", "boyfriend", "girlfriend", "fiancé", "fiancée", "fiance", "fiancee"), _PARTNER),
+    **dict.fromkeys(("ex-wife", "ex-husband", "ex-partner", "ex-girlfriend", "ex-boyfriend", "exes"), _EX),
+    **dict.fromkeys(("in-laws", "parents-in-law"), _PARENTS_IN_LAW),
+    **dict.fromkeys(("employer", "company", "firm", "workplace"), _EMPLOYER),
+    **dict.fromkeys(("replacement", "successor"), _SUCCESSOR),
+    **dict.fromkeys(("cat", "dog", "pet", "cats", "dogs", "pets", "project", "projects", "product"), _OWNED),
+    **dict.fromkeys(("reports", "team"), _REPORTS),
+    **dict.fromkeys(("friend", "friends"), _both("friend", "friend of")),
+    **dict.fromkeys(("colleague", "colleagues", "coworker", "coworkers"), _both("colleague", "colleague of")),
+}
+
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""

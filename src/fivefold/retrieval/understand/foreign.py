@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from fivefold.text.accents import bare
+from fivefold.retrieval.understand.spelling import Change, Mended
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
-from fivefold.text.gloss_lexicon import LANGUAGES
-from fivefold.values.demands import DemandKind
+from fivefold.text.languages import LANGUAGES, Piece, gloss
+from fivefold.text.lexemes import bare
+from fivefold.values.query import DemandKind, EntityRef
 
 _KINDS: dict[str, DemandKind] = {
     "now": "current",
@@ -131,3 +132,21 @@ def _with_calendar(pattern: str, parts: Mapping[str, str]) -> str:
         return f"(?P<{name}>{parts[name]})"
 
     return _CALENDAR.sub(part, pattern)
+
+
+# A question in another language, in English words, each of which knows its place in the question.
+
+
+def translated(question: str, language: str, names: Sequence[EntityRef]) -> tuple[Mended, str]:
+    """The question in English words, and further words to search for; names that the store knows stay as they are."""
+    found = gloss(question, language, [ref.text for ref in names if ref.text[:1].isupper()])
+    return Mended(found.text, tuple(_changes(found.pieces))), " ".join(found.further)
+
+
+def _changes(pieces: Sequence[Piece]) -> Iterator[Change]:
+    """Each word by its gloss, and what stands between two words by a space."""
+    before = 0
+    for piece in pieces:
+        yield Change(before, piece.start, " " if before else "")
+        yield Change(piece.start, piece.end, piece.english)
+        before = piece.end

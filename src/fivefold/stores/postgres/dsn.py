@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fivefold.errors import InvalidInput
-from fivefold.values.field_types import About, Between
-from fivefold.values.fields import FieldSpec, fields_of
+from fivefold.values.fields import About, Between, FieldSpec, fields_of
 from fivefold.values.validate import refusal
 
 UNLIMITED_S = 600.0

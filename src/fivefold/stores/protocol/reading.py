@@ -15,9 +15,8 @@ from fivefold.stores.protocol.values import (
     VectorSpace,
 )
 from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Edge, Entity, Extraction
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory, Session, Type
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.reports import Link, ReadKind, Stats

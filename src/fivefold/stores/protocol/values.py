@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
 from fivefold.values.serialize import Value

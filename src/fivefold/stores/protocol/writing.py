@@ -10,7 +10,7 @@ from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.values import Entry, LoggedRecall, NewEdge, SpaceState, VectorSpace
 from fivefold.stores.protocol.write_queue import QueueWriter
 from fivefold.stores.tables import Family, Row, Table
-from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.entities import Extraction, Mention, Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import LinkKind
 from fivefold.values.vectors import PassageVectors, Vector, VectorField

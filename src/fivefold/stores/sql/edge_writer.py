@@ -11,9 +11,8 @@ from itertools import combinations
 from fivefold.stores.protocol.values import NewEdge
 from fivefold.stores.sql.entity_writer import SqlEntityWriter, alias_of
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.text.kinship import ONE_HOLDER, relation_of
-from fivefold.values.extraction import Mention
-from fivefold.values.graph import CO_MENTION, Relation
+from fivefold.text.names import ONE_HOLDER, relation_of
+from fivefold.values.entities import CO_MENTION, Mention, Relation
 from fivefold.values.times import to_micros
 
 MOST_CO_MENTIONED = 8

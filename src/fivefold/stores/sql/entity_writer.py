@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fivefold.stores.rows import compact
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.extraction import Mention
+from fivefold.values.entities import Mention
 
 
 class SqlEntityWriter:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fivefold.stores.sql.dialect import Dialect
 from fivefold.values.filters import Filter, MetadataTest, word_forms
-from fivefold.values.labels import TAG, text_label
+from fivefold.values.memory import TAG, text_label
 from fivefold.values.times import to_micros
 
 _COLUMNS = {"types": "type", "kinds": "kind", "speakers": "speaker", "origins": "origin", "session_ids": "session_id"}

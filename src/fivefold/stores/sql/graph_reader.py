@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from fivefold.stores.queries import AliasMatch, Walk
 from fivefold.stores.rows import moment_or_none
 from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.entities import Edge, Entity
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
 

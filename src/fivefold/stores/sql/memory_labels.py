@@ -8,8 +8,7 @@ from typing import Any
 
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.labels import labels_of
-from fivefold.values.memory import Memory
+from fivefold.values.memory import Memory, labels_of
 
 INSERT = "INSERT INTO memory_labels (namespace, name, value, memory) VALUES (?, ?, ?, ?)"
 LABELLED = "(tags <> '[]' OR metadata <> '{}')"

@@ -11,7 +11,7 @@ from fivefold.stores.sql.filter_conditions import FilterConditions
 from fivefold.stores.sql.memory_links import READ
 from fivefold.stores.sql.memory_rows import COLUMNS, ID_ONLY, memories_of, with_extractions
 from fivefold.stores.sql.scoped_reader import ScopedReader
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory, Type
 from fivefold.values.reports import Link, ReadKind

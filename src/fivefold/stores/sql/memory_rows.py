@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
-from fivefold.values.extraction import Extraction
-from fivefold.values.extraction_json import extraction_of
+from fivefold.values.entities import Extraction, extraction_of
 from fivefold.values.memory import Memory
 
 COLUMNS = ", ".join(MEMORY_COLUMNS)

@@ -11,7 +11,7 @@ from fivefold.stores.sql.dialect import Database, Dialect
 from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.extraction import Span
+from fivefold.values.entities import Span
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import DAY_MICROS, to_micros

@@ -14,12 +14,11 @@ from fivefold.stores.sql.memory_labels import drop_labels, put_labels
 from fivefold.stores.sql.memory_links import link_memories, unlink_read
 from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.extraction import Extraction, Mention
-from fivefold.values.extraction_json import extraction_data
+from fivefold.values.entities import Extraction, Mention, extraction_data
 from fivefold.values.ids import content_hash
-from fivefold.values.limits import MAX_TAGS
 from fivefold.values.memory import Memory
 from fivefold.values.reports import LinkKind
+from fivefold.values.validate import MAX_TAGS
 
 _INSERT = (
     f"INSERT INTO memories (row, namespace, content_hash, extracted, {WRITTEN}) "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fivefold.stores.sql.memory_links import link_memories
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.extraction import Statement
+from fivefold.values.entities import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import BY_HAND
 from fivefold.values.times import to_micros

@@ -11,7 +11,7 @@ from fivefold.stores.sql.memory_rows import COLUMNS, with_extractions
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.tables import Row
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 

@@ -15,7 +15,7 @@ from fivefold.stores.sqlite.code_writer import CodeWriter
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import Row
-from fivefold.values.extraction import Extraction
+from fivefold.values.entities import Extraction
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.vectors import FIELDS, Vector, VectorField
 

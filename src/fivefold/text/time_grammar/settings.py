@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fivefold.errors import InvalidInput
-from fivefold.values.field_types import About, Between, Rule
-from fivefold.values.fields import build
+from fivefold.values.fields import About, Between, Rule, build
 from fivefold.values.serialize import Value
 
 LONGEST = 36_500

@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fivefold.errors import Call, InvalidFile, InvalidInput
-from fivefold.transfer.importers import claude_code, codex, cursor
-from fivefold.transfer.importers.arrays import is_utf8, items
+from fivefold.transfer.importers import transcripts as claude_code
+from fivefold.transfer.importers import transcripts as codex
+from fivefold.transfer.importers import transcripts as cursor
 from fivefold.transfer.importers.langchain import TABLE
 from fivefold.transfer.importers.markdown import is_markdown
 from fivefold.transfer.importers.mem0 import HISTORY
-from fivefold.transfer.importers.source_files import (
+from fivefold.transfer.importers.sources import (
     CONVERSATIONS,
+    HEADER,
+    columns,
     files_below,
     first_bytes,
+    is_utf8,
+    items,
     matching_files,
     open_source_file,
 )
-from fivefold.transfer.importers.sqlite_files import HEADER, columns
 from fivefold.values.serialize import Json
 from fivefold.writing.messages import is_message
 
@@ -49,8 +53,8 @@ FIRST_LINES = 50
 
 _LINES: dict[Format, Callable[[Json], bool]] = {
     "claude-code": claude_code.is_line,
-    "codex": codex.is_line,
-    "cursor": cursor.is_line,
+    "codex": codex.codex_is_line,
+    "cursor": cursor.cursor_is_line,
 }
 
 

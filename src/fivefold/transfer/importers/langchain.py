@@ -10,15 +10,21 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from fivefold.errors import InvalidFile, InvalidInput
-from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.import_log import ImportLog
-from fivefold.transfer.importers.records import digest, text_records
-from fivefold.transfer.importers.source_files import first_bytes, matching_files, open_source_file
-from fivefold.transfer.importers.sqlite_files import HEADER, columns, rows
-from fivefold.values.json_shapes import require_list, require_name, require_object, require_text
+from fivefold.transfer.importers.sources import (
+    HEADER,
+    ImportLog,
+    columns,
+    digest,
+    first_bytes,
+    items,
+    matching_files,
+    open_source_file,
+    rows,
+    text_records,
+)
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
-from fivefold.values.validate import visible
+from fivefold.values.validate import require_list, require_name, require_object, require_text, visible
 
 SOURCE = "langchain"
 TABLE = "message_store"

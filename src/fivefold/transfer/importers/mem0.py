@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fivefold.errors import InvalidFile, InvalidInput
-from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.import_log import ImportLog
-from fivefold.transfer.importers.records import text_records
-from fivefold.transfer.importers.source_files import first_bytes, open_source_file
-from fivefold.transfer.importers.sqlite_files import HEADER, columns, rows
-from fivefold.values.json_shapes import optional_time, require_list, require_name, require_object, require_text
+from fivefold.transfer.importers.sources import (
+    HEADER,
+    ImportLog,
+    columns,
+    first_bytes,
+    items,
+    open_source_file,
+    rows,
+    text_records,
+)
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
+from fivefold.values.validate import optional_time, require_list, require_name, require_object, require_text
 
 SOURCE = "mem0"
 HISTORY = {"memory_id", "new_memory", "event", "created_at"}

@@ -2,6 +2,37 @@
 
 from __future__ import annotations
 
-from fivefold.web.inspector.routing import router
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import FileResponse, RedirectResponse
+
+from fivefold.web.inspector import ask, compare, graph, learn, live, login, memories, sessions, settings, why
+from fivefold.web.inspector.rendering import STATIC, address, content_hash
 
 __all__ = ["router"]
+
+
+# All pages under one router, and the static files they load.
+
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+YEAR_S = 31_536_000
+
+router = APIRouter(include_in_schema=False)
+for view in (ask, why, compare, memories, sessions, graph, live, learn, settings, login):
+    router.include_router(view.router)
+
+
+@router.get("/")
+def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectResponse:
+    return RedirectResponse(address("/ask", namespace, {}))
+
+
+@router.get("/static/{name}")
+def file(name: str, v: str = "") -> FileResponse:
+    """A static file. Browsers may cache it if the address has the hash of its contents."""
+    known = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
+    if name not in known:
+        raise HTTPException(404, "there is no such file")
+    cache = f"public, max-age={YEAR_S}" if v == content_hash(name) else "no-cache"
+    return FileResponse(known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": cache})

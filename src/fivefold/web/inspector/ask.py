@@ -11,11 +11,9 @@ from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.session import Session
 from fivefold.values.recall_trace import EFFORTS
 from fivefold.values.reports import Stats
-from fivefold.web.inspector.cards import make_cards, make_legend
-from fivefold.web.inspector.memory import neighbours_of
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.question import PageQuestion, answer_question
-from fivefold.web.inspector.rendering import address, page, push_address
+from fivefold.web.inspector.memories import neighbours_of
+from fivefold.web.inspector.question import PageQuestion, answer_question, make_cards, make_legend
+from fivefold.web.inspector.rendering import PageSession, address, page, push_address
 
 router = APIRouter()
 

@@ -2,22 +2,254 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal, get_args
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.service.session import Session
-from fivefold.values.graph import Entity
-from fivefold.values.paging import LARGEST
+from fivefold.values.entities import Edge, Entity
+from fivefold.values.reports import LARGEST
 from fivefold.values.times import utc_now
-from fivefold.web.inspector.confirmations import confirmation, redirect
-from fivefold.web.inspector.neighbourhood import MOST_EDGES, RelationReader, connect, find_neighbourhood, find_user
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import page
-from fivefold.writing.graph import Graph
+from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, plural, redirect, shorten
+from fivefold.writing.entity_graph import Graph
+
+# What an entity is, as far as the graph tells: who lives somewhere is a person, and where is a place.
+
+ShownKind = Literal["user", "person", "place", "organisation", "identifier", "topic", "other"]
+SHOWN_KINDS: tuple[ShownKind, ...] = get_args(ShownKind)
+"""In the order of the legend; each has its colour."""
+
+USER = "user"
+"""The name under which the graph has the person whose memory it is."""
+
+_ENDS: dict[str, tuple[ShownKind | None, ShownKind | None]] = {
+    "lives in": ("person", "place"),
+    "located in": (None, "place"),
+    "works at": ("person", "organisation"),
+    "founded": ("person", "organisation"),
+    "part of": ("organisation", "organisation"),
+    "member of": ("person", "organisation"),
+    "reports to": ("person", "person"),
+    "married to": ("person", "person"),
+    "is called": ("person", "person"),
+    "works on": ("person", None),
+    "owns": ("person", None),
+    "leads": ("person", None),
+}
+"""What a relation says of its source and of its target. A role, as in "sister of", is between persons."""
+
+
+def kind_of(entity: Entity, edges: Iterable[Edge]) -> ShownKind:
+    """By its name, by the kind it is stored with, or by the first relation that tells."""
+    if entity.name.casefold() == USER:
+        return "user"
+    if entity.kind in ("person", "identifier", "topic"):
+        return entity.kind  # type: ignore[return-value]
+    return next((kind for edge in edges if (kind := _kind_by(edge, entity.id)) is not None), "other")
+
+
+def _kind_by(edge: Edge, key: int) -> ShownKind | None:
+    role: tuple[ShownKind | None, ...] = ("person", "person") if edge.relation.endswith(" of") else (None, None)
+    source, target = _ENDS.get(edge.relation, role)
+    return source if edge.source_id == key else target
+
+
+# Which entities and relations the picture of the graph shows; the browser draws it (static/graph.js).
+
+MOST_ENTITIES = 20
+"""Entities in the picture, so that it stays readable; the script draws fewer on a phone."""
+
+MOST_EDGES = 200
+"""Relations read of one entity, surest first."""
+
+FEW = 6
+"""With fewer neighbours than this, the picture shows theirs too."""
+
+FURTHER = 4
+"""The most further neighbours of each neighbour."""
+
+ENOUGH = 2
+"""Lines of an entity from which on the picture leaves out co-mentions with others that have as many."""
+
+
+Line = Literal["stated", "ended", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation of the graph, and whether it has ended."""
+
+    edge: Edge
+    ended: bool
+
+    @property
+    def stated(self) -> bool:
+        """Whether a text states it; otherwise the two are only mentioned together."""
+        return not self.edge.is_co_mention
+
+    @property
+    def line(self) -> Line:
+        """How it is drawn."""
+        return "shared" if not self.stated else "ended" if self.ended else "stated"
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.edge.source_id, self.edge.target_id
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Entities, best first, with their kinds, and the relations between them."""
+
+    entities: tuple[Entity, ...]
+    kinds: tuple[ShownKind, ...]
+    relations: tuple[Relation, ...]
+    centred: bool = False
+    """Whether the first entity is in the middle: the chosen one, or the user."""
+    chosen: bool = False
+    left_out: int = 0
+    """Neighbours of the chosen entity beyond `MOST_ENTITIES`."""
+
+    def shown_kinds(self) -> list[ShownKind]:
+        """The kinds in the picture, in the order of the legend."""
+        return [kind for kind in SHOWN_KINDS if kind in self.kinds]
+
+    def shown_lines(self) -> set[str]:
+        """The sorts of relations in the picture."""
+        return {item.line for item in self.relations}
+
+    def to_json(self, namespace: str) -> str:
+        """What the script draws; a relation names its entities by their place in the list."""
+        places = {entity.id: place for place, entity in enumerate(self.entities)}
+        entities = [
+            {
+                "name": shorten(entity.name, 80),
+                "label": f"{shorten(entity.name, 80)}, {kind}, {plural(entity.links, 'mention', 'mentions')}",
+                "kind": kind,
+                "mentions": max(0, entity.links),
+                "href": address("/graph", namespace, {"entity": entity.id}),
+                "middle": self.centred and place == 0,
+                "chosen": self.chosen and place == 0,
+            }
+            for place, (entity, kind) in enumerate(zip(self.entities, self.kinds, strict=True))
+        ]
+        relations = [
+            {
+                "source": places[item.edge.source_id],
+                "target": places[item.edge.target_id],
+                "name": shorten(item.edge.relation, 80),
+                "line": item.line,
+                "count": item.edge.count,
+            }
+            for item in self.relations
+        ]
+        return json.dumps({"entities": entities, "relations": relations, "left_out": self.left_out})
+
+
+class RelationReader:
+    """Reads relations from the graph, those of an entity once."""
+
+    def __init__(self, graph: Graph, now: datetime) -> None:
+        self.graph = graph
+        self._now = now
+        self._known: dict[int, list[Relation]] = {}
+
+    def of(self, entity: int) -> list[Relation]:
+        """The relations of an entity: stated ones first, of these the current ones, surest first."""
+        if entity not in self._known:
+            relations = [Relation(edge, self._has_ended(edge)) for edge in self.graph.edges(entity, MOST_EDGES)]
+            self._known[entity] = sorted(relations, key=_order)
+        return self._known[entity]
+
+    def kinds(self, entities: Iterable[Entity]) -> tuple[ShownKind, ...]:
+        return tuple(kind_of(entity, (item.edge for item in self.of(entity.id))) for entity in entities)
+
+    def _has_ended(self, edge: Edge) -> bool:
+        return edge.valid_to is not None and edge.valid_to <= self._now
+
+
+def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
+    """The chosen entity with its neighbours; where it has few, also some of theirs."""
+    own = reader.of(chosen.id)
+    near = _other_ends(own, {chosen.id})
+    others = near[: MOST_ENTITIES - 1]
+    by_neighbour = {key: reader.of(key) for key in others}
+    if len(others) < FEW:
+        seen = {chosen.id, *others}
+        others += dict.fromkeys(key for each in by_neighbour.values() for key in _other_ends(each, seen)[:FURTHER])
+    entities = (chosen, *reader.graph.entities_by_id(others[: MOST_ENTITIES - 1]))
+    relations = {item.edge.id: item for each in (own, *by_neighbour.values()) for item in each}
+    left_out = max(0, len(near) - MOST_ENTITIES + 1)
+    drawn = _thin(_between(relations.values(), entities), chosen.id)
+    return Neighbourhood(entities, reader.kinds(entities), drawn, True, True, left_out)
+
+
+def find_user(graph: Graph) -> Entity | None:
+    """The person whose memory it is, where a text has said something about them."""
+    return next(iter(graph.entities_by_id(list(graph.named([USER]).values()))), None)
+
+
+def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | None = None) -> Neighbourhood:
+    """The first of these entities that have a relation to another of them, the user in the middle.
+
+    Those about which a text states a relation come first, of these the ones that are related to the user.
+    """
+    first = {entity.id: entity for entity in (*_around(reader, user), *entities[: 2 * MOST_ENTITIES])}
+    relations = {item.edge.id: item for key in first for item in reader.of(key)}
+    stated = {key for item in _between(relations.values(), first.values()) if item.stated for key in item.ends}
+    ranked = sorted(first.values(), key=lambda entity: entity.id not in stated)
+    related = tuple(_related(_related(ranked, relations.values())[:MOST_ENTITIES], relations.values()))
+    centred = user is not None and user.id in {entity.id for entity in related[:1]}
+    return Neighbourhood(related, reader.kinds(related), _thin(_between(relations.values(), related)), centred)
+
+
+def _around(reader: RelationReader, user: Entity | None) -> list[Entity]:
+    """The user, and the entities of which a text states how they are related."""
+    if user is None:
+        return []
+    stated = [item for item in reader.of(user.id) if item.stated]
+    return [user, *reader.graph.entities_by_id(_other_ends(stated, {user.id})[: MOST_ENTITIES - 1])]
+
+
+def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:
+    """The entities of these relations that are not `seen`, in the order of the relations."""
+    return [key for key in dict.fromkeys(key for item in relations for key in item.ends) if key not in seen]
+
+
+def _related(entities: Iterable[Entity], relations: Iterable[Relation]) -> list[Entity]:
+    entities = list(entities)
+    ends = {key for item in _between(relations, entities) for key in item.ends}
+    return [entity for entity in entities if entity.id in ends]
+
+
+def _between(relations: Iterable[Relation], entities: Iterable[Entity]) -> tuple[Relation, ...]:
+    """The relations between these entities; co-mentions of a pair are left out where a text states a relation."""
+    ids = {entity.id for entity in entities}
+    inside = [item for item in relations if ids.issuperset(item.ends) and item.edge.source_id != item.edge.target_id]
+    stated = {frozenset(item.ends) for item in inside if item.stated}
+    return tuple(sorted((item for item in inside if item.stated or frozenset(item.ends) not in stated), key=_order))
+
+
+def _thin(relations: Iterable[Relation], chosen: int | None = None) -> tuple[Relation, ...]:
+    """The stated relations and those of the chosen entity; of the rest the most frequent, until all have enough."""
+    kept, lines = [], Counter[int]()
+    for item in sorted(relations, key=lambda item: (not item.stated, chosen not in item.ends, -item.edge.count)):
+        if item.stated or chosen in item.ends or min(lines[key] for key in item.ends) < ENOUGH:
+            kept.append(item)
+            lines.update(item.ends)
+    return tuple(sorted(kept, key=_order))
+
+
+def _order(item: Relation) -> tuple[bool, bool, float, int]:
+    return not item.stated, item.ended, -item.edge.confidence, item.edge.id
+
 
 PAGE = 40
 """Entities in the list where none is chosen."""

@@ -12,10 +12,8 @@ from fastapi.responses import RedirectResponse, Response
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import BOUND, Adaptation
 from fivefold.learning.training import LEAST
-from fivefold.web.inspector.confirmations import confirmation, redirect
 from fivefold.web.inspector.login import local_path
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import is_fragment, page
+from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
 
 router = APIRouter()
 

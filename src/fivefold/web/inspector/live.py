@@ -15,9 +15,8 @@ from fivefold.errors import NotFound
 from fivefold.service.live import LiveEvent, LiveFeed
 from fivefold.service.session import Session
 from fivefold.values.memory import Memory
-from fivefold.values.paging import LARGEST
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import environment, page
+from fivefold.values.reports import LARGEST
+from fivefold.web.inspector.rendering import PageSession, environment, page
 
 STREAM_S = 30.0
 """How long one stream lasts. The browser then connects again, by which its rights are checked again."""

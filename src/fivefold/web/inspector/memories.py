@@ -2,29 +2,251 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold.retrieval.health import DOUBT
 from fivefold.service.session import Session
-from fivefold.values.filter_input import filter_of, narrowed
-from fivefold.values.filter_language import MAX_FILTER
+from fivefold.values.fields import fields_of
+from fivefold.values.filter_language import MAX_FILTER, filter_of, narrowed
 from fivefold.values.filters import Filter
-from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCheck, health_filters
-from fivefold.values.memory import KINDS, TYPES, Memory
-from fivefold.values.paging import Page
-from fivefold.values.reports import Link
+from fivefold.values.memory import KINDS, TYPES, Memory, Record
+from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCheck, Link, Page, health_filters
 from fivefold.values.times import utc_now
-from fivefold.web.inspector import memory, memory_changes
-from fivefold.web.inspector.confirmations import confirmation
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import address, page
-from fivefold.web.streaming import export_of
+from fivefold.web.connections import export_of
+from fivefold.web.inspector.form_fields import FormField, form_field, read_texts, text_of, value_of
+from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, redirect
+from fivefold.web.security import quoted
+
+# A memory as a form: its fields as they are declared, and the changes that a person makes in them.
+
+FIELDS = fields_of(Record)
+NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
+"""The fields of the form for a new memory."""
+EDITABLE = ("content", "type", "importance", "event_at", "valid_from", "valid_to", "tags", "expires_at")
+
+
+def texts_of(memory: Memory) -> dict[str, str]:
+    """The texts of the form for a stored memory."""
+    return {name: text_of(getattr(memory, name)) for name in EDITABLE}
+
+
+def form_of(texts: Mapping[str, str]) -> dict[str, FormField]:
+    """The fields of the form with these texts, by name."""
+    return {name: form_field(FIELDS[name], text) for name, text in texts.items()}
+
+
+def version_of(memory: Memory) -> str:
+    """A hash of the form, to notice that someone else changed the memory in the meantime."""
+    return blake2b(json.dumps(texts_of(memory)).encode(), digest_size=8).hexdigest()
+
+
+def record_of(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of `Engine.remember`."""
+    return {name: value_of(FIELDS[name], text) for name, text in texts.items() if text.strip()}
+
+
+def changes_of(memory: Memory, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that differ from the memory, as `Engine.update` takes them."""
+    before = {name: _normalize(name, text) for name, text in texts_of(memory).items()}
+    after = {name: _normalize(name, text) for name, text in texts.items()}
+    return {name: _value(name, text) for name, text in after.items() if text != before[name]}
+
+
+def _value(name: str, text: str) -> Any:
+    return text if name == "content" else value_of(FIELDS[name], text)
+
+
+def _normalize(name: str, text: str) -> str:
+    """Browsers send line ends as one character or two, and a time at :00 with or without seconds."""
+    if FIELDS[name].type is datetime:
+        return f"{text}:00" if len(text) == len("2025-01-06T08:12") else text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# One memory: its fields, what was extracted from its text, its history, and the turns before and after it.
+
+one_memory = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class MentionLink:
+    """A name in the memory, and the id of its entity; None where the graph has none."""
+
+    name: str
+    kind: str
+    entity: int | None
+
+
+@one_memory.get("/memories/{id:name}")
+def memory(request: Request, session: PageSession, id: str, done: str = "") -> Response:
+    return memory_page(request, session, id, done=confirmation(done))
+
+
+def memory_page(
+    request: Request,
+    session: Session,
+    id: str,
+    status: int = 200,
+    done: str = "",
+    texts: Mapping[str, str] | None = None,
+    replacement: str = "",
+    errors: Mapping[str, str] | None = None,
+) -> Response:
+    """The memory's page; after a refused change with the texts of the form and the error, by the form's name."""
+    with session.act("get", subject=id) as act:
+        engine = act.engine
+        memory = engine.get(id)
+        extraction = engine.extraction(id)
+        before, after = neighbours_of(engine, memory)
+        history = engine.history(id)
+        ids = engine.graph.named([item.name for item in extraction.mentions])
+        return page(
+            request,
+            "memory.html",
+            status,
+            memory=memory,
+            history=history,
+            links=[link for link in history.links if link.relation != "supersedes"],
+            doubt=DOUBT,
+            extraction=extraction,
+            mentions=[MentionLink(item.name, item.kind, ids.get(item.name)) for item in extraction.mentions],
+            fields=field_rows(memory),
+            before=before,
+            after=after,
+            done=done,
+            form_version=version_of(memory),
+            form=form_of(texts or texts_of(memory)),
+            replacement=replacement,
+            errors=errors or {},
+        )
+
+
+def field_rows(memory: Memory) -> list[tuple[str, str]]:
+    """Every field but the text, as it is stored."""
+    fields = memory.to_dict()
+    del fields["content"]
+    return [(name.replace("_", " "), _text(value)) for name, value in fields.items() if value not in (None, [], {})]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def neighbours_of(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
+    """The turns before and after it in its session."""
+    return engine.neighbours([memory]).get(memory.id, (None, None))
+
+
+# Changes to memories in the inspector: add, edit, supersede, reinstate, pin, forget.
+
+changes = APIRouter()
+
+
+async def read_new(request: Request) -> Mapping[str, str]:
+    return {**dict.fromkeys(NEW, ""), **await read_texts(request, NEW)}
+
+
+async def read_edit(request: Request) -> Mapping[str, str]:
+    return {**dict.fromkeys(EDITABLE, ""), **await read_texts(request, EDITABLE)}
+
+
+Text = Annotated[str, Form()]
+NewTexts = Annotated[Mapping[str, str], Depends(read_new)]
+EditTexts = Annotated[Mapping[str, str], Depends(read_edit)]
+
+
+@changes.get("/remember")
+def new_memory(request: Request, session: PageSession) -> Response:
+    with session.act("remember", "writer", audit_success=False):
+        return page(request, "memory_new.html", here="memories", form=form_of(dict.fromkeys(NEW, "")), error="")
+
+
+@changes.post("/remember")
+def remember(request: Request, session: PageSession, texts: NewTexts) -> Response:
+    try:
+        with session.act("remember", "writer") as act:
+            session.service.limits.check_text(texts["content"], "content")
+            report = act.engine.remember(**record_of(texts))
+            act.subject = report.id
+    except InvalidInput as error:
+        return page(request, "memory_new.html", 422, here="memories", form=form_of(texts), error=str(error))
+    done = "remembered" if report.stored else "known"
+    return redirect(session, f"/memories/{quoted(report.id)}", done=done)
+
+
+@changes.post("/memories/{id:name}/edit")
+def edit(request: Request, session: PageSession, id: str, texts: EditTexts, version: Text = "") -> Response:
+    try:
+        with session.act("update", "writer", id) as act:
+            session.service.limits.check_text(texts["content"], "content")
+            stored = act.engine.get(id)
+            if version != version_of(stored):
+                raise InvalidInput("someone else changed it; its current state is above, save again to overwrite it")
+            changes = changes_of(stored, texts)
+            if changes:
+                act.engine.update(id, **changes)
+    except InvalidInput as error:
+        return memory_page(request, session, id, 422, texts=texts, errors={"edit": str(error)})
+    return redirect(session, f"/memories/{quoted(id)}", done="edited")
+
+
+@changes.post("/memories/{id:name}/supersede")
+def supersede(request: Request, session: PageSession, id: str, replacement: Text = "") -> Response:
+    try:
+        with session.act("supersede", "writer", id) as act:
+            session.service.limits.check_text(replacement, "the new text")
+            old = act.engine.get(id)
+            report = act.engine.supersede(id, {"content": replacement, "speaker": old.speaker, "tags": old.tags})
+            act.subject = f"{id} {report.id}"
+    except InvalidInput as error:
+        errors = {"supersede": str(error)}
+        return memory_page(request, session, id, 422, replacement=replacement, errors=errors)
+    return redirect(session, f"/memories/{quoted(report.id)}", done="superseded")
+
+
+@changes.post("/memories/{id:name}/reinstate")
+def reinstate(session: PageSession, id: str) -> Response:
+    with session.act("reinstate", "writer", id) as act:
+        act.engine.reinstate(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="reinstated")
+
+
+@changes.post("/memories/{id:name}/pin")
+def pin(session: PageSession, id: str) -> Response:
+    with session.act("pin", "writer", id) as act:
+        act.engine.pin(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="pinned")
+
+
+@changes.post("/memories/{id:name}/unpin")
+def unpin(session: PageSession, id: str) -> Response:
+    with session.act("unpin", "writer", id) as act:
+        act.engine.unpin(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="unpinned")
+
+
+@changes.get("/memories/{id:name}/forget")
+def confirm_forget(request: Request, session: PageSession, id: str) -> Response:
+    with session.act("get", "writer", id) as act:
+        return page(request, "memory_forget.html", memory=act.engine.get(id))
+
+
+@changes.post("/memories/{id:name}/forget")
+def forget(session: PageSession, id: str) -> Response:
+    with session.act("forget", "writer", id) as act:
+        act.engine.forget(id)
+    return redirect(session, "/memories", done="forgotten")
+
 
 PAGE = 30
 """Memories on one page; a click brings the next ones."""
@@ -43,26 +265,26 @@ MEANINGS = {
 }
 
 router = APIRouter()
-router.include_router(memory_changes.router)
-router.include_router(memory.router)
+router.include_router(changes)
+router.include_router(one_memory)
 
-Text = Annotated[str, Query(max_length=1_000)]
+QueryText = Annotated[str, Query(max_length=1_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """The filters of the list as text; `show` is a part of the list that the health of a namespace names."""
 
-    show: Text = ""
-    q: Text = ""
-    kind: Text = ""
-    type: Text = ""
-    speaker: Text = ""
-    session: Text = ""
-    tag: Text = ""
-    since: Text = ""
-    until: Text = ""
-    superseded: Text = ""
+    show: QueryText = ""
+    q: QueryText = ""
+    kind: QueryText = ""
+    type: QueryText = ""
+    speaker: QueryText = ""
+    session: QueryText = ""
+    tag: QueryText = ""
+    since: QueryText = ""
+    until: QueryText = ""
+    superseded: QueryText = ""
     filter: Annotated[str, Query(max_length=MAX_FILTER)] = ""
 
     @property

@@ -7,25 +7,81 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
+from fastapi import Depends, Query
+from fastapi.responses import RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from fivefold.service.problems import Problem
+from fivefold.service.service import Service
 from fivefold.service.session import Session
 from fivefold.text.display import visible
+from fivefold.values.access import Caller
+from fivefold.values.excerpt import LONG, Segment, mark_question, mark_words, marked_line, marked_passage, shown_span
 from fivefold.values.explain import NOT_FOUND, percent, shown_score
 from fivefold.values.memory import WAYS
 from fivefold.values.query import Weights, whole_percents
-from fivefold.values.shorten import shorten as shorten_text
+from fivefold.values.recall import Hit
+from fivefold.values.recall_trace import PassageMatch, WordMatch
 from fivefold.values.times import utc_now
+from fivefold.values.validate import shorten as shorten_text
 from fivefold.version import VERSION
-from fivefold.web.inspector import shown_text
-from fivefold.web.paths import quoted
+from fivefold.web.auth import CurrentCaller, service_of
+from fivefold.web.security import quoted
+
+# Memories as the pages show them: words that met the question marked, long texts cut to what matched.
+
+MOST_INLINE = 50_000
+"""Characters of a text that a list has whole behind a control; a longer one is a link to its own page."""
+
+
+def is_long(content: str) -> bool:
+    return len(content) > LONG
+
+
+def is_inline(content: str) -> bool:
+    return len(content) <= MOST_INLINE
+
+
+def line_of(hit: Hit, length: int) -> list[Segment]:
+    """The memory on one line, cut to where words met."""
+    return marked_line(hit.memory.content, hit.passage, length)
+
+
+def passage_of(content: str, match: PassageMatch | None = None) -> list[Segment]:
+    """A short text whole, of a long one the passage that matched or its beginning."""
+    return marked_passage(content, match)
+
+
+def around_passage(content: str, match: PassageMatch | None = None) -> tuple[list[Segment], ...]:
+    """The whole text in three parts: before what is shown of it, that, and the rest."""
+    start, end = shown_span(content, match)
+    words = match.words if match else ()
+    spans = ((0, start), (start, end), (end, len(content)))
+    return tuple(mark_words(content, words, first, last) for first, last in spans)
+
+
+def question_of(words: tuple[WordMatch, ...], question: str) -> list[Segment]:
+    """The question with the words marked that met one of the memory."""
+    return mark_question(question, words)
+
+
+def met_by(segment: Segment) -> str:
+    """Which words a marked one met, and how near they are."""
+    pairs = dict.fromkeys(f"“{visible(word.question)}”, {word.similarity:.2f}" for word in segment.words)
+    return f"met {'; '.join(pairs)}"
+
+
+def meets(segment: Segment) -> str:
+    """The same for a word of the question."""
+    pairs = dict.fromkeys(f"“{visible(word.memory)}”, {word.similarity:.2f}" for word in segment.words)
+    return f"met {'; '.join(pairs)}"
+
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -33,16 +89,7 @@ STATIC = FOLDER / "static"
 VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "live", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
 
-SHOWN_TEXT = (
-    shown_text.is_long,
-    shown_text.is_inline,
-    shown_text.line_of,
-    shown_text.passage_of,
-    shown_text.around_passage,
-    shown_text.question_of,
-    shown_text.met_by,
-    shown_text.meets,
-)
+SHOWN_TEXT = (is_long, is_inline, line_of, passage_of, around_passage, question_of, met_by, meets)
 """How templates show memories."""
 
 MOST_CHOICES = 200
@@ -182,3 +229,61 @@ def stack(shares: Iterable[tuple[str, float]], begin: float = 0.0) -> list[tuple
         parts.append((kind, start, width))
         start += width
     return parts
+
+
+# What a page says after a change: the redirect carries a word, the next page shows its sentence.
+
+CONFIRMATIONS = {
+    "remembered": "The memory is stored.",
+    "known": "The namespace has this memory already; nothing is added.",
+    "edited": "The memory is changed.",
+    "superseded": "The memory is replaced; this is the current one.",
+    "reinstated": "The memory is current again.",
+    "pinned": "The memory is pinned: it stays until somebody forgets or replaces it.",
+    "unpinned": "The memory is no longer pinned.",
+    "forgotten": "The memory is deleted, with everything derived from it.",
+    "session-forgotten": "The session is deleted, with everything derived from it.",
+    "renamed": "The entity is renamed; the old name stays as an alias.",
+    "aliased": "The alias is added.",
+    "merged": "The two entities are one now.",
+    "configured": "The settings are changed.",
+    "trained": "The reranker is trained and in use.",
+    "not-trained": "The reranker stays off; the reason is below.",
+    "unlearned": "What the namespace learned is deleted; the feedback stays.",
+}
+
+
+def confirmation(done: str) -> str:
+    """The sentence for the word in an address; empty for any other word."""
+    return CONFIRMATIONS.get(done, "")
+
+
+def redirect(session: Session, path: str, **state: object) -> RedirectResponse:
+    """After a change: to a page that can be reloaded without making the change again."""
+    return RedirectResponse(address(path, session.namespace, state), status_code=303)
+
+
+# The session of a request to a page: who asks, in which namespace.
+
+
+def page_session(
+    request: Request, caller: CurrentCaller, namespace: Annotated[str | None, Query(max_length=1_000)] = None
+) -> Session:
+    """Without a namespace in the address: `default`, or the first one the caller may see.
+
+    The rights are checked by the action, so that the audit log names what is refused. The page that shows a refusal
+    has the session of a namespace that the caller may see.
+    """
+    service = service_of(request)
+    session = Session(service, caller, _first(service, caller) if namespace is None else namespace)
+    visible = namespace is None or caller.sees(namespace)
+    request.state.page_session = session if visible else Session(service, caller, _first(service, caller))
+    return session
+
+
+def _first(service: Service, caller: Caller) -> str:
+    return "default" if caller.sees("default") else (*service.namespaces(caller), *caller.namespaces)[0]
+
+
+PageSession = Annotated[Session, Depends(page_session)]
+"""The parameter by which an endpoint of a page gets its session."""

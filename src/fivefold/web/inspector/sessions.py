@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Annotated
 
@@ -12,10 +13,111 @@ from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory, Session
-from fivefold.web.inspector.confirmations import confirmation, redirect
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.timeline import NARROW, WIDE, make_timeline
+from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
+
+# The timeline of sessions: a bar for each, its height the number of turns.
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The size of a timeline; the labels of the time axis are below it."""
+
+    width: float
+    height: float
+    bar: float
+
+
+WIDE = Strip(1000, 120, 8)
+NARROW = Strip(340, 110, 4)
+LAST = datetime.max.replace(tzinfo=UTC)
+LABELS = 18
+"""The height of the labels below."""
+
+ROOM = 76
+"""The width of a label with some space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    session: Session
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    strip: Strip
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+
+
+def make_timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
+    """A bar for each session at its start; bars that would overlap are next to each other."""
+    if not sessions:
+        return Timeline(strip, (), ())
+    ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
+    first, last = ordered[0].started_at, ordered[-1].started_at
+    span = max(last - first, timedelta(days=1))
+    reach = strip.width - strip.bar
+    floor = strip.height - LABELS
+    most = max(1, *(item.turns for item in ordered))
+    places = _spread([reach * ((item.started_at - first) / span) for item in ordered], reach, strip.bar)
+    bars = []
+    for item, x in zip(ordered, places, strict=True):
+        height = round(max(3.0, (floor - 4) * item.turns / most), 1)
+        bars.append(Bar(item, round(x, 1), round(floor - height, 1), height))
+    until = first + min(span, LAST - first)
+    ticks = [Tick(round(reach * ((at - first) / span), 1), label) for at, label in _ticks(first, until, strip)]
+    return Timeline(strip, tuple(bars), tuple(ticks))
+
+
+def _spread(starts: Sequence[float], reach: float, bar: float) -> list[float]:
+    """Positions in the same order, a bar apart as far as there is room."""
+    gap = min(bar + 1, reach / max(1, len(starts) - 1))
+    places: list[float] = []
+    for x in starts:
+        places.append(max(x, places[-1] + gap) if places else x)
+    for place in range(len(places) - 1, -1, -1):
+        after = places[place + 1] - gap if place + 1 < len(places) else reach
+        places[place] = min(places[place], after)
+    return places
+
+
+def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[datetime, str]]:
+    """Days, months or years, by the span, and only as many as have room."""
+    span = last - first
+    unit = _days if span <= timedelta(days=40) else _months if span <= timedelta(days=3 * 366) else _years
+    ticks = [(at, label) for at, label in unit(first, last) if at >= first]
+    most = int(strip.width // ROOM)
+    yield from ticks[:: max(1, -(-len(ticks) // most))]
+
+
+def _days(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    start = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    for later in range((last - start).days + 1):
+        day = start + timedelta(days=later)
+        yield day, f"{day.day} {day:%b}"
+
+
+def _months(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    for year in range(first.year, last.year + 1):
+        for month in range(1, 13):
+            at = datetime(year, month, 1, tzinfo=UTC)
+            if at <= last:
+                yield at, f"{at:%b %Y}" if month == 1 else f"{at:%b}"
+
+
+def _years(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    for year in range(first.year, last.year + 1):
+        yield datetime(year, 1, 1, tzinfo=UTC), str(year)
+
 
 PAGE = 60
 TURNS = 200

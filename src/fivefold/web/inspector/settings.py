@@ -13,10 +13,8 @@ from fivefold.errors import InvalidInput
 from fivefold.service.session import Session
 from fivefold.settings import Settings
 from fivefold.values.fields import fields_of
-from fivefold.web.inspector.confirmations import confirmation, redirect
 from fivefold.web.inspector.form_fields import form_field, read_texts, text_of, value_of
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.rendering import page
+from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
 
 FIELDS = fields_of(Settings)
 GROUPS = {

@@ -2,17 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
+from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import EFFORTS
-from fivefold.web.inspector import trace_view
-from fivefold.web.inspector.cards import make_cards
-from fivefold.web.inspector.page_session import PageSession
-from fivefold.web.inspector.question import PageQuestion, answer_question
-from fivefold.web.inspector.rendering import address, page, push_address
+from fivefold.web.inspector.question import PageQuestion, answer_question, make_cards
+from fivefold.web.inspector.rendering import PageSession, address, page, push_address
+
+# A recall as Why shows it: the question with its readings, the time of each step, the dropped candidates.
+
+Mark = Literal["", "entity", "window", "cue"]
+
+MOST_DROPPED = 1_000
+"""Dropped candidates in the list; the page says how many there are in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the question, and everything that was read from it."""
+
+    text: str
+    mark: Mark = ""
+    readings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimingBar:
+    """One row of the waterfall, in percent of the whole; a route lies inside the stage that runs the routes."""
+
+    name: str
+    start: float
+    width: float
+    ms: float
+    kind: str
+    route: bool = False
+
+
+def split_question(query: Query) -> list[Piece]:
+    """The question, split where a reading begins or ends, so that readings may overlap."""
+    spans = [(start, end, what, _mark(query, start, what)) for start, end, what in query.spans()]
+    cuts = sorted({0, len(query.text), *(edge for start, end, _, _ in spans for edge in (start, end))})
+    pieces = []
+    for start, end in pairwise(cuts):
+        over = [(what, mark) for first, last, what, mark in spans if first <= start and end <= last]
+        readings = tuple(dict.fromkeys(what for what, _ in over))
+        pieces.append(Piece(query.text[start:end], over[0][1] if over else "", readings))
+    return pieces
+
+
+def _mark(query: Query, start: int, what: str) -> Mark:
+    if any(ref.start == start and ref.name == what for ref in query.entities):
+        return "entity"
+    demanded = any(demand.start == start and demand.kind == what for demand in query.demands)
+    return "cue" if demanded or any(what == f"{cue.kind}: {cue.value}" for cue in query.cues) else "window"
+
+
+def make_waterfall(recall: Recall) -> list[TimingBar]:
+    """The stages one after the other, and under `retrieve` the routes, which run in parallel."""
+    total = sum(timing.ms for timing in recall.timings) or 1.0
+    return list(_timing_bars(recall, 100 / total))
+
+
+def _timing_bars(recall: Recall, scale: float) -> Iterator[TimingBar]:
+    kinds, start = recall.plan.kinds(), 0.0
+    for timing in recall.timings:
+        yield TimingBar(timing.stage, start * scale, timing.ms * scale, timing.ms, "accent")
+        if timing.stage == "retrieve":
+            for run in recall.routes:
+                if run.status != "skipped":
+                    width = min(run.ms * scale, 100 - start * scale)
+                    yield TimingBar(run.route, start * scale, width, run.ms, kinds[run.route], route=True)
+        start += timing.ms
+
+
+def count_dropped(recall: Recall) -> list[tuple[str, int]]:
+    """How many candidates each stage dropped, and the fusion before them."""
+    return list(Counter(item.stage for item in recall.candidates if item.rank is None).items())
+
 
 router = APIRouter()
 
@@ -40,11 +115,11 @@ def why(request: Request, session: PageSession, question: PageQuestion) -> Respo
 def _trace(recall: Recall) -> dict[str, object]:
     dropped = [item for item in recall.candidates if item.rank is None]
     return {
-        "pieces": trace_view.split_question(recall.query),
-        "timings": trace_view.make_waterfall(recall),
+        "pieces": split_question(recall.query),
+        "timings": make_waterfall(recall),
         "kinds": recall.plan.kinds(),
-        "dropped_counts": trace_view.count_dropped(recall),
-        "dropped": dropped[: trace_view.MOST_DROPPED],
+        "dropped_counts": count_dropped(recall),
+        "dropped": dropped[:MOST_DROPPED],
         "dropped_in_all": len(dropped),
         "cards": make_cards(recall),
         "runs": {run.route: run for run in recall.routes},

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from fivefold.web.rest import graph, life, memories, namespace, recalls, server, sessions, write_queue
+from fivefold.web.rest import memories, namespace, recalls
+from fivefold.web.rest import memories as life
+from fivefold.web.rest import memories as write_queue
+from fivefold.web.rest import namespace as graph
+from fivefold.web.rest import namespace as server
+from fivefold.web.rest import recalls as sessions
 from fivefold.web.rest.operations import OPERATIONS, OperationRoute
 
 __all__ = ["graph", "install", "life", "memories", "namespace", "recalls", "server", "sessions", "write_queue"]

@@ -8,14 +8,13 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
 from fivefold.retrieval.request import REQUEST
-from fivefold.service.argument_fields import AS_MANY_AS_FIT, Moment, annotations_of, described
 from fivefold.service.limits import Limits
+from fivefold.service.responses import AS_MANY_AS_FIT, Moment, annotations_of, described
+from fivefold.values.entities import EdgeKind, EntityKind
 from fivefold.values.filter_language import MAX_FILTER
-from fivefold.values.graph import EdgeKind, EntityKind
-from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TOKENS
-from fivefold.values.memory import RecordChanges
+from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, RecordChanges
 from fivefold.values.recall_trace import Effort
-from fivefold.values.records import RECORD_FIELDS, TEXT_FIELDS
+from fivefold.values.validate import MAX_K, MAX_NAME, MAX_TOKENS
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]

@@ -2,24 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from fivefold.errors import QueueFull
 from fivefold.retrieval.browse import History
-from fivefold.service.argument_fields import Moment
-from fivefold.service.responses import ForgottenMemory
+from fivefold.service.problems import problem_of
+from fivefold.service.responses import ForgottenMemory, Moment
+from fivefold.service.session import Action
+from fivefold.service.write_queue import QueuedWrite, QueueState
 from fivefold.values.memory import Kind, Memory, Type
-from fivefold.values.paging import Page
-from fivefold.values.reports import Merged, Report
+from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, Merged, Page, Report, Sweep
 from fivefold.web.idempotency import KeyedWrite
+from fivefold.web.problems import ProblemError
 from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
-from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
-from fivefold.web.rest.write_queue import Wait, add_messages, add_records
+from fivefold.web.rest.operations import IN, JSON, QUEUED, Current, Example, UnderKey, ValueResponse, operation
+from fivefold.web.security import quoted
+
+# Writes that are accepted now and stored soon: send one with `wait=false`, see what became of it, cancel it.
 
 HERE = {"namespace": "default"}
+QUEUED_ONE = {"namespace": "default", "id": "0199a1c2-0000-7000-8000-000000000000"}
+QUEUE_TAG = "queue"
+
+Wait = Annotated[
+    bool, Query(description="With false the write is accepted (202) once it is durable, and stored a moment later")
+]
+
+
+def add_records(action: Action, once: KeyedWrite | None, records: Sequence[object]) -> Response:
+    """Accept records that are stored later."""
+    queue, (namespace, key_id) = action.service.queue, _origin(action)
+    try:
+        return _accepted(namespace, queue.add_records(namespace, records, key_id, _write(once)))
+    except QueueFull as error:
+        raise _full(action, error) from None
+
+
+def add_messages(action: Action, once: KeyedWrite | None, messages: Sequence[object], session_id: str) -> Response:
+    """Accept messages that are stored later."""
+    queue, (namespace, key_id) = action.service.queue, _origin(action)
+    try:
+        return _accepted(namespace, queue.add_messages(namespace, messages, session_id, key_id, _write(once)))
+    except QueueFull as error:
+        raise _full(action, error) from None
+
+
+@operation(
+    "GET", f"{IN}/queue", role="reader", action="queue", tag=QUEUE_TAG, answers=QueueState, example=Example(HERE)
+)
+def queue_state(action: Current) -> QueueState:
+    """What waits to be stored, how much more may, and how long it takes."""
+    return action.service.queue.state(_origin(action)[0])
+
+
+@operation(
+    "GET",
+    f"{IN}/queue/{{id:name}}",
+    role="reader",
+    action="queue",
+    tag=QUEUE_TAG,
+    answers=QueuedWrite,
+    example=Example(QUEUED_ONE),
+)
+def queued_write(action: Current, id: str) -> QueuedWrite:
+    """What became of a write that was sent with `wait=false`, for a day after it is done."""
+    return action.service.queue.write(_origin(action)[0], id)
+
+
+@operation(
+    "DELETE",
+    f"{IN}/queue/{{id:name}}",
+    role="writer",
+    action="cancel",
+    tag=QUEUE_TAG,
+    answers=QueuedWrite,
+    example=Example(QUEUED_ONE),
+)
+def cancel_write(action: Current, id: str) -> QueuedWrite:
+    """Drop what of a write is not stored yet, for good; the report says what is."""
+    return action.service.queue.cancel(_origin(action)[0], id)
+
+
+def _origin(action: Action) -> tuple[str, str | None]:
+    assert action.session.namespace is not None
+    return action.session.namespace, action.caller.key_id
+
+
+def _write(once: KeyedWrite | None) -> str | None:
+    """The id of a write under a key, the same the second time."""
+    return None if once is None else once.id(-1)
+
+
+def _accepted(namespace: str, write: QueuedWrite) -> Response:
+    response = ValueResponse(write, QUEUED)
+    response.headers["Location"] = f"/v1/namespaces/{quoted(namespace)}/queue/{write.id}"
+    return response
+
+
+def _full(action: Action, error: QueueFull) -> ProblemError:
+    wait_s = action.service.queue.retry_after_s(_origin(action)[0], error)
+    return ProblemError(problem_of(error), {"Retry-After": str(wait_s)})
+
+
 ONE = {"namespace": "default", "id": "s01.03"}
 TAG = "memories"
 
@@ -237,3 +326,76 @@ def _with_id(once: KeyedWrite | None, record: dict[str, Any], number: int) -> di
     if once is None or record.get("id") is not None:
         return record
     return {**record, "id": once.id(number)}
+
+
+# How long memories live: pin them, forget what has expired, and see what somebody should look at.
+
+LIFE_TAG = "life"
+
+StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]
+UnusedDays = Annotated[int, Query(description="For how many days it may wait for its first use")]
+SoonDays = Annotated[int, Query(description="How many days ahead it is said what expires")]
+Examples = Annotated[int, Query(description="How many of each are named")]
+DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
+
+
+@operation(
+    "POST",
+    f"{IN}/memories/{{id:name}}/pin",
+    role="writer",
+    action="pin",
+    tag=LIFE_TAG,
+    answers=Memory,
+    example=Example(ONE),
+)
+def pin_memory(action: Current, id: str) -> Memory:
+    """Let a memory stay: it does not expire, and later texts do not replace it by themselves."""
+    return action.engine.pin(id)
+
+
+@operation(
+    "DELETE",
+    f"{IN}/memories/{{id:name}}/pin",
+    role="writer",
+    action="unpin",
+    tag=LIFE_TAG,
+    answers=Memory,
+    example=Example(ONE),
+)
+def unpin_memory(action: Current, id: str) -> Memory:
+    """Let a pinned memory expire and be replaced again."""
+    return action.engine.unpin(id)
+
+
+@operation(
+    "POST",
+    f"{IN}/sweep",
+    role="admin",
+    action="sweep",
+    tag=LIFE_TAG,
+    answers=Sweep,
+    example=Example(HERE, {"dry_run": "true"}),
+)
+def sweep(action: Current, dry_run: DryRun = False) -> Sweep:
+    """Forget the memories that have expired; pinned ones stay."""
+    return action.engine.sweep(dry_run=dry_run)
+
+
+@operation(
+    "GET",
+    f"{IN}/health",
+    role="reader",
+    action="health",
+    tag=LIFE_TAG,
+    answers=HealthReport,
+    example=Example(HERE, {"examples": "1"}),
+)
+def namespace_health(
+    action: Current,
+    stale_days: StaleDays = STALE_DAYS,
+    unused_days: UnusedDays = UNUSED_DAYS,
+    soon_days: SoonDays = SOON_DAYS,
+    examples: Examples = 5,
+) -> HealthReport:
+    """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets."""
+    return action.engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)

@@ -23,9 +23,9 @@ from fivefold.values.access import Role
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
+from fivefold.web.connections import LINES, body_file
 from fivefold.web.idempotency import REPLAYED, KeyedWrite, run_once
 from fivefold.web.problems import ProblemError
-from fivefold.web.streaming import LINES, body_file
 
 P = ParamSpec("P")
 

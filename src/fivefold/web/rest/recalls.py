@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query as QueryParameters
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from fivefold.retrieval.prompt import Context
 from fivefold.service import responses
-from fivefold.service.recipes import recipe_named
-from fivefold.service.session import Action
-from fivefold.text.fence import harmless
+from fivefold.service.responses import ForgottenSession, Turns
+from fivefold.service.session import Action, recipe_named
+from fivefold.text.display import harmless
+from fivefold.values.memory import Session
 from fivefold.values.query import Query
-from fivefold.values.recall import Recall
-from fivefold.values.recall_summary import RecallSummary
+from fivefold.values.recall import Recall, RecallSummary
 from fivefold.values.recall_trace import Plan
+from fivefold.values.reports import Page
 from fivefold.web.rest.bodies import (
     ContextBody,
     FeedbackBody,
@@ -150,3 +153,61 @@ def _weight(part: str) -> float:
         return float(weight) if weight else 1.0
     except ValueError:
         return 0.0
+
+
+# Sessions: the log of conversations.
+
+SESSIONS_TAG = "sessions"
+
+
+class Paging(BaseModel):
+    """Which page of a list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(50, ge=1, description="How many on one page")
+    cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
+
+
+@operation(
+    "GET",
+    f"{IN}/sessions",
+    role="reader",
+    action="sessions",
+    tag=SESSIONS_TAG,
+    answers=Page[Session],
+    example=Example(HERE, {"limit": "2"}),
+)
+def list_sessions(action: Current, paging: Annotated[Paging, QueryParameters()]) -> Page[Session]:
+    """The session log, latest first."""
+    action.service.limits.check_page(paging.limit)
+    return action.engine.sessions(**paging.model_dump())
+
+
+@operation(
+    "GET",
+    f"{IN}/sessions/{{id:name}}",
+    role="reader",
+    action="session",
+    tag=SESSIONS_TAG,
+    answers=Turns,
+    example=Example({"namespace": "default", "id": "s01"}),
+)
+def get_session(action: Current, id: str) -> Turns:
+    """A conversation, turn by turn."""
+    turns = action.engine.turns(id)
+    return Turns(id, tuple(turns))
+
+
+@operation(
+    "DELETE",
+    f"{IN}/sessions/{{id:name}}",
+    role="writer",
+    action="forget session",
+    tag=SESSIONS_TAG,
+    answers=ForgottenSession,
+    example=Example({"namespace": "default", "id": "s02"}),
+)
+def forget_session(action: Current, id: str) -> ForgottenSession:
+    """Forget a conversation with all its turns, for good."""
+    return ForgottenSession(id, action.engine.forget_session(id), action.service.erasure())

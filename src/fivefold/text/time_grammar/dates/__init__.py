@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
+from fivefold.text.patterns import flags_in
 from fivefold.text.time_grammar.dates import counted, day_forms, foreign, named_forms, unit_forms, written_forms
 from fivefold.text.time_grammar.dates.forms import FORMS, Term
 from fivefold.text.time_grammar.dates.pairs import join_pairs
 from fivefold.text.time_grammar.dates.saying import Saying
 from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.settings import DEFAULTS
-from fivefold.text.triggers import flags_in
-from fivefold.values.extraction import Span
-from fivefold.values.limits import MAX_READ
+from fivefold.values.entities import Span
+from fivefold.values.validate import MAX_READ
 
 __all__ = ["dates_in"]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
+from fivefold.text.patterns import words_of
 from fivefold.text.time_grammar.dates.counted import around
 from fivefold.text.time_grammar.dates.forms import form
 from fivefold.text.time_grammar.dates.saying import Saying, Tense
 from fivefold.text.time_grammar.periods import DAY, Span, back
 from fivefold.text.time_grammar.words import lower
-from fivefold.text.triggers import words_of
 
 _NEAR = {
     -2: "vorgestern anteayer avant-hier anteontem avantieri",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fivefold.text.patterns import Pattern
 from fivefold.text.time_grammar.dates.saying import Saying
 from fivefold.text.time_grammar.periods import Span
 from fivefold.text.time_grammar.words import written_out
-from fivefold.text.triggers import Pattern
 
 Reader = Callable[[re.Match[str], Saying], Span | None]
 _START, _END = r"(?<![\w/])", r"(?![\w/])(?!-[a-z])"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Literal
 
+from fivefold.text.patterns import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
 from fivefold.text.time_grammar.periods import DAY, Calendar, Span
-from fivefold.text.verbs import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
 
 Tense = Literal["past", "present", "future", ""]
 FAR = 240

