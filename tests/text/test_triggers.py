@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -12,7 +13,6 @@ from fivefold import sample
 from fivefold.text import names
 from fivefold.text.patterns import Pattern, words_of
 from fivefold.text.time_grammar.dates.forms import FORMS
-from fivefold.writing.extract import kinds, statements
 from tests.support.date_cases import CASES
 from tests.support.type_cases import TYPE_CASES
 
@@ -26,7 +26,8 @@ def patterns_of(module: ModuleType) -> Iterator[tuple[str, Pattern]]:
             yield f"{module.__name__.rpartition('.')[2]}.{name}", value
 
 
-PATTERNS = dict(pair for module in (statements, kinds, names) for pair in patterns_of(module))
+MODULES = (names, *(import_module(f"fivefold.writing.extract.{name}") for name in ("kinds", "statements")))
+PATTERNS = dict(pair for module in MODULES for pair in patterns_of(module))
 PATTERNS |= {f"dates.{form.read.__name__}.{number}": form.pattern for number, form in enumerate(FORMS)}
 TEXTS = [item["content"] for item in sample.memories()] + [question.query for question in sample.questions()]
 SENTENCES = list(dict.fromkeys(sentence for text in TEXTS for sentence in (*SPLIT.split(text), text)))
