@@ -5,14 +5,9 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from fivefold.web.rest import memories, namespace, recalls
-from fivefold.web.rest import memories as life
-from fivefold.web.rest import memories as write_queue
-from fivefold.web.rest import namespace as graph
-from fivefold.web.rest import namespace as server
-from fivefold.web.rest import recalls as sessions
 from fivefold.web.rest.operations import OPERATIONS, OperationRoute
 
-__all__ = ["graph", "install", "life", "memories", "namespace", "recalls", "server", "sessions", "write_queue"]
+__all__ = ["memories", "namespace", "recalls"]
 
 
 def install(app: FastAPI) -> None:
@@ -31,6 +26,6 @@ def install(app: FastAPI) -> None:
             response_model=None,
             route_class_override=OperationRoute,
         )
-    for path, endpoint in (("/health", server.health), ("/ready", server.ready)):
+    for path, endpoint in (("/health", namespace.health), ("/ready", namespace.ready)):
         app.router.add_api_route(path, endpoint, methods=["GET"], operation_id=path[1:], tags=["server"])
         app.router.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -20,14 +21,15 @@ from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthRe
 from fivefold.web.idempotency import KeyedWrite
 from fivefold.web.problems import ProblemError
 from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
-from fivefold.web.rest.operations import IN, JSON, QUEUED, Current, Example, UnderKey, ValueResponse, operation
+from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
 from fivefold.web.security import quoted
+
+life_operation = partial(operation, tag="life")
+memories_operation = partial(operation, tag="memories")
+queue_operation = partial(operation, tag="queue")
 
 # Writes that are accepted now and stored soon: send one with `wait=false`, see what became of it, cancel it.
 
-HERE = {"namespace": "default"}
-QUEUED_ONE = {"namespace": "default", "id": "0199a1c2-0000-7000-8000-000000000000"}
-QUEUE_TAG = "queue"
 
 Wait = Annotated[
     bool, Query(description="With false the write is accepted (202) once it is durable, and stored a moment later")
@@ -52,37 +54,19 @@ def add_messages(action: Action, once: KeyedWrite | None, messages: Sequence[obj
         raise _full(action, error) from None
 
 
-@operation(
-    "GET", f"{IN}/queue", role="reader", action="queue", tag=QUEUE_TAG, answers=QueueState, example=Example(HERE)
-)
+@queue_operation("GET /queue", "reader", "queue")
 def queue_state(action: Current) -> QueueState:
     """What waits to be stored, how much more may, and how long it takes."""
     return action.service.queue.state(_origin(action)[0])
 
 
-@operation(
-    "GET",
-    f"{IN}/queue/{{id:name}}",
-    role="reader",
-    action="queue",
-    tag=QUEUE_TAG,
-    answers=QueuedWrite,
-    example=Example(QUEUED_ONE),
-)
+@queue_operation("GET /queue/{id:name}", "reader", "queue", id="0199a1c2-0000-7000-8000-000000000000")
 def queued_write(action: Current, id: str) -> QueuedWrite:
     """What became of a write that was sent with `wait=false`, for a day after it is done."""
     return action.service.queue.write(_origin(action)[0], id)
 
 
-@operation(
-    "DELETE",
-    f"{IN}/queue/{{id:name}}",
-    role="writer",
-    action="cancel",
-    tag=QUEUE_TAG,
-    answers=QueuedWrite,
-    example=Example(QUEUED_ONE),
-)
+@queue_operation("DELETE /queue/{id:name}", "writer", "cancel", id="0199a1c2-0000-7000-8000-000000000000")
 def cancel_write(action: Current, id: str) -> QueuedWrite:
     """Drop what of a write is not stored yet, for good; the report says what is."""
     return action.service.queue.cancel(_origin(action)[0], id)
@@ -109,10 +93,6 @@ def _full(action: Action, error: QueueFull) -> ProblemError:
     return ProblemError(problem_of(error), {"Retry-After": str(wait_s)})
 
 
-ONE = {"namespace": "default", "id": "s01.03"}
-TAG = "memories"
-
-
 class Filters(BaseModel):
     """Which memories are listed; all of them unless something is asked for."""
 
@@ -132,16 +112,12 @@ class Filters(BaseModel):
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
 
 
-@operation(
-    "POST",
-    f"{IN}/memories",
-    role="writer",
-    action="remember",
-    tag=TAG,
-    answers=Report,
+@memories_operation(
+    "POST /memories",
+    "writer",
+    "remember",
+    body={"content": "The spare key is with Mrs Okafor", "speaker": "user"},
     status=201,
-    takes=JSON,
-    example=Example(HERE, body={"content": "The spare key is with Mrs Okafor", "speaker": "user"}),
     queues=True,
 )
 def remember(action: Current, once: UnderKey, body: RecordBody, wait: Wait = True) -> Report | Response:
@@ -154,24 +130,17 @@ def remember(action: Current, once: UnderKey, body: RecordBody, wait: Wait = Tru
     return action.engine.remember(**_with_id(once, body.to_fields(action.service.limits), 0))
 
 
-@operation(
-    "POST",
-    f"{IN}/memories/batch",
-    role="writer",
-    action="remember",
-    tag=TAG,
-    answers=Report,
+@memories_operation(
+    "POST /memories/batch",
+    "writer",
+    "remember",
+    body={
+        "records": [
+            {"content": "The boiler was serviced", "event_at": "2025-11-03T10:00:00Z", "tags": ["home"]},
+            {"content": "Next service is due in a year", "tags": ["home"]},
+        ]
+    },
     status=201,
-    takes=JSON,
-    example=Example(
-        HERE,
-        body={
-            "records": [
-                {"content": "The boiler was serviced", "event_at": "2025-11-03T10:00:00Z", "tags": ["home"]},
-                {"content": "Next service is due in a year", "tags": ["home"]},
-            ]
-        },
-    ),
     queues=True,
 )
 def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = True) -> Report | Response:
@@ -181,26 +150,19 @@ def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = Tru
     return action.engine.remember_many(records) if wait else add_records(action, once, records)
 
 
-@operation(
-    "POST",
-    f"{IN}/messages",
-    role="writer",
-    action="remember_messages",
-    tag=TAG,
-    answers=Report,
+@memories_operation(
+    "POST /messages",
+    "writer",
+    "remember_messages",
+    body={
+        "session_id": "boiler",
+        "messages": [
+            {"role": "system", "content": "You are a helpful assistant."},
+            {"role": "user", "content": [{"type": "text", "text": "The boiler makes a noise since Monday"}]},
+            {"role": "assistant", "content": "Is the pressure above one bar?"},
+        ],
+    },
     status=201,
-    takes=JSON,
-    example=Example(
-        HERE,
-        body={
-            "session_id": "boiler",
-            "messages": [
-                {"role": "system", "content": "You are a helpful assistant."},
-                {"role": "user", "content": [{"type": "text", "text": "The boiler makes a noise since Monday"}]},
-                {"role": "assistant", "content": "Is the pressure above one bar?"},
-            ],
-        },
-    ),
     queues=True,
 )
 def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait: Wait = True) -> Report | Response:
@@ -214,53 +176,28 @@ def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait:
     return action.engine.remember_messages(messages, session_id=body.session_id)
 
 
-@operation(
-    "GET",
-    f"{IN}/memories",
-    role="reader",
-    action="list",
-    tag=TAG,
-    answers=Page[Memory],
-    example=Example(HERE, {"tag": "home", "limit": "2"}),
-)
+@memories_operation("GET /memories", "reader", "list", query={"tag": "home", "limit": "2"})
 def list_memories(action: Current, filters: Annotated[Filters, Query()]) -> Page[Memory]:
     """Memories, latest first, page by page; memories of whole sessions only by their kind."""
     action.service.limits.check_page(filters.limit)
     return action.engine.memories(**filters.model_dump())
 
 
-@operation(
-    "GET", f"{IN}/memories/{{id:name}}", role="reader", action="get", tag=TAG, answers=Memory, example=Example(ONE)
-)
+@memories_operation("GET /memories/{id:name}", "reader", "get", id="s01.03")
 def get_memory(action: Current, id: str) -> Memory:
     """One memory."""
     return action.engine.get(id)
 
 
-@operation(
-    "PATCH",
-    f"{IN}/memories/{{id:name}}",
-    role="writer",
-    action="update",
-    tag=TAG,
-    answers=Memory,
-    takes=JSON,
-    example=Example({"namespace": "default", "id": "s01.05"}, body={"tags": ["work", "calendar"], "importance": 0.8}),
+@memories_operation(
+    "PATCH /memories/{id:name}", "writer", "update", id="s01.05", body={"tags": ["work", "calendar"], "importance": 0.8}
 )
 def update_memory(action: Current, id: str, body: Changes) -> Memory:
     """Change fields of a memory; everything derived from it follows."""
     return action.engine.update(id, **body.to_fields(action.service.limits))
 
 
-@operation(
-    "DELETE",
-    f"{IN}/memories/{{id:name}}",
-    role="writer",
-    action="forget",
-    tag=TAG,
-    answers=ForgottenMemory,
-    example=Example({"namespace": "default", "id": "s01.04"}),
-)
+@memories_operation("DELETE /memories/{id:name}", "writer", "forget", id="s01.04")
 def forget_memory(action: Current, id: str) -> ForgottenMemory:
     """Forget a memory and everything derived from it, for good; the answer is what was forgotten.
 
@@ -269,16 +206,13 @@ def forget_memory(action: Current, id: str) -> ForgottenMemory:
     return ForgottenMemory(action.engine.forget(id), action.service.erasure())
 
 
-@operation(
-    "POST",
-    f"{IN}/memories/{{id:name}}/supersede",
-    role="writer",
-    action="supersede",
-    tag=TAG,
-    answers=Report,
+@memories_operation(
+    "POST /memories/{id:name}/supersede",
+    "writer",
+    "supersede",
+    id="s01.03",
+    body={"content": "My badge ID is E-50113 now", "speaker": "user"},
     status=201,
-    takes=JSON,
-    example=Example(ONE, body={"content": "My badge ID is E-50113 now", "speaker": "user"}),
 )
 def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody) -> Report:
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
@@ -289,16 +223,7 @@ def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody)
     return engine.supersede(id, record)
 
 
-@operation(
-    "POST",
-    f"{IN}/memories/{{id:name}}/reinstate",
-    role="writer",
-    action="reinstate",
-    tag=TAG,
-    answers=Memory,
-    brief=Report,
-    example=Example(ONE),
-)
+@memories_operation("POST /memories/{id:name}/reinstate", "writer", "reinstate", id="s01.03")
 def reinstate_memory(action: Current, id: str) -> Memory | Report:
     """A superseded memory holds again; one that was forgotten, or the turns of a session that was, may be stored again.
 
@@ -307,15 +232,7 @@ def reinstate_memory(action: Current, id: str) -> Memory | Report:
     return action.engine.reinstate(id) or Report(notes=(f"{id!r} was forgotten; it may be stored again now",))
 
 
-@operation(
-    "GET",
-    f"{IN}/memories/{{id:name}}/history",
-    role="reader",
-    action="history",
-    tag=TAG,
-    answers=History,
-    example=Example(ONE),
-)
+@memories_operation("GET /memories/{id:name}/history", "reader", "history", id="s01.03")
 def memory_history(action: Current, id: str) -> History:
     """What a memory replaced, what replaced it, and why."""
     return action.engine.history(id)
@@ -330,7 +247,6 @@ def _with_id(once: KeyedWrite | None, record: dict[str, Any], number: int) -> di
 
 # How long memories live: pin them, forget what has expired, and see what somebody should look at.
 
-LIFE_TAG = "life"
 
 StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]
 UnusedDays = Annotated[int, Query(description="For how many days it may wait for its first use")]
@@ -339,57 +255,25 @@ Examples = Annotated[int, Query(description="How many of each are named")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
 
-@operation(
-    "POST",
-    f"{IN}/memories/{{id:name}}/pin",
-    role="writer",
-    action="pin",
-    tag=LIFE_TAG,
-    answers=Memory,
-    example=Example(ONE),
-)
+@life_operation("POST /memories/{id:name}/pin", "writer", "pin", id="s01.03")
 def pin_memory(action: Current, id: str) -> Memory:
     """Let a memory stay: it does not expire, and later texts do not replace it by themselves."""
     return action.engine.pin(id)
 
 
-@operation(
-    "DELETE",
-    f"{IN}/memories/{{id:name}}/pin",
-    role="writer",
-    action="unpin",
-    tag=LIFE_TAG,
-    answers=Memory,
-    example=Example(ONE),
-)
+@life_operation("DELETE /memories/{id:name}/pin", "writer", "unpin", id="s01.03")
 def unpin_memory(action: Current, id: str) -> Memory:
     """Let a pinned memory expire and be replaced again."""
     return action.engine.unpin(id)
 
 
-@operation(
-    "POST",
-    f"{IN}/sweep",
-    role="admin",
-    action="sweep",
-    tag=LIFE_TAG,
-    answers=Sweep,
-    example=Example(HERE, {"dry_run": "true"}),
-)
+@life_operation("POST /sweep", "admin", "sweep", query={"dry_run": "true"})
 def sweep(action: Current, dry_run: DryRun = False) -> Sweep:
     """Forget the memories that have expired; pinned ones stay."""
     return action.engine.sweep(dry_run=dry_run)
 
 
-@operation(
-    "GET",
-    f"{IN}/health",
-    role="reader",
-    action="health",
-    tag=LIFE_TAG,
-    answers=HealthReport,
-    example=Example(HERE, {"examples": "1"}),
-)
+@life_operation("GET /health", "reader", "health", query={"examples": "1"})
 def namespace_health(
     action: Current,
     stale_days: StaleDays = STALE_DAYS,

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Annotated, Any, ParamSpec
+from types import UnionType
+from typing import Annotated, Any, ParamSpec, get_args, get_type_hints
 
 from fastapi import Depends
 from fastapi.routing import APIRoute
@@ -109,21 +110,31 @@ UnderKey = Annotated[KeyedWrite | None, Depends(current_once)]
 
 
 def operation(
-    method: str,
-    path: str,
-    *,
+    route: str,
     role: Role,
     action: str,
+    *,
     tag: str,
-    answers: Any,
-    example: Example | None = None,
+    namespace: str = "default",
+    id: str | None = None,
+    query: Mapping[str, str] | None = None,
+    body: Any = None,
     status: int = 200,
     takes: str | None = None,
     gives: tuple[str, ...] = (JSON,),
     queues: bool = False,
-    brief: Any = None,
+    answers: Any = None,
 ) -> Callable[[Callable[P, Value | Response]], Callable[P, Response]]:
-    """Registers an endpoint; what it returns is answered as JSON."""
+    """Registers an endpoint under a route such as "GET /memories", inside a namespace unless it begins with /v1.
+
+    What the endpoint returns is answered as JSON. `namespace`, `id`, `query` and `body` make its example.
+    """
+    method, path = route.split(" ")
+    path = path if path.startswith("/v1") else IN + path
+    given = {"namespace": namespace, "id": id}
+    example = Example(
+        {name: value for name, value in given.items() if value and f"{{{name}:" in path}, query or {}, body
+    )
 
     def register(endpoint: Callable[P, Value | Response]) -> Callable[P, Response]:
         @wraps(endpoint)
@@ -136,21 +147,12 @@ def operation(
 
         name = endpoint.__name__.rstrip("_")
         assert name not in OPERATIONS, name
+        hints = get_type_hints(endpoint)
+        returned = get_args(hints["return"]) if isinstance(hints["return"], UnionType) else (hints["return"],)
+        usual, brief = (*(kind for kind in returned if kind is not Response), answers, None)[:2]
+        media_type = takes or (JSON if "body" in hints else None)
         OPERATIONS[name] = Operation(
-            name,
-            method,
-            path,
-            role,
-            action,
-            tag,
-            respond,
-            answers,
-            status,
-            example or Example(),
-            takes,
-            gives,
-            queues,
-            brief,
+            name, method, path, role, action, tag, respond, usual, status, example, media_type, gives, queues, brief
         )
         return respond
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query as QueryParameters
@@ -28,41 +29,29 @@ from fivefold.web.rest.bodies import (
     RecallBody,
     TracedBody,
 )
-from fivefold.web.rest.operations import IN, JSON, Current, Example, ValueResponse, operation
+from fivefold.web.rest.operations import JSON, Current, ValueResponse, operation
 
-HERE = {"namespace": "default"}
-TAG = "recall"
+recall_operation = partial(operation, tag="recall")
+sessions_operation = partial(operation, tag="sessions")
+
 TEXT = "text/plain"
 ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
 
 
-@operation(
-    "POST",
-    f"{IN}/recall",
-    role="reader",
-    action="recall",
-    tag=TAG,
-    answers=Recall,
-    takes=JSON,
-    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
-    brief=RecallSummary,
-)
+@recall_operation("POST /recall", "reader", "recall", body={**ASKED, "k": 1, "recipe": "lexical"})
 def recall(action: Current, body: TracedBody) -> Recall | RecallSummary:
     """The memories that answer a question best, with the whole trace of how they were found unless it is left out."""
     answer = action.engine.recall(**_arguments(action, body))
     return answer if body.trace else answer.brief
 
 
-@operation(
-    "POST",
-    f"{IN}/explain",
-    role="reader",
-    action="explain",
-    tag=TAG,
-    answers=Recall,
-    takes=JSON,
+@recall_operation(
+    "POST /explain",
+    "reader",
+    "explain",
+    body={**ASKED, "k": 1, "recipe": "lexical"},
     gives=(JSON, TEXT),
-    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+    answers=Recall,
 )
 def explain(action: Current, request: Request, body: RecallBody) -> Response:
     """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
@@ -72,30 +61,14 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
     return ValueResponse(answer)
 
 
-@operation(
-    "POST",
-    f"{IN}/plan",
-    role="reader",
-    action="plan",
-    tag=TAG,
-    answers=Plan,
-    takes=JSON,
-    example=Example(HERE, body={**ASKED, "k": 3}),
-)
+@recall_operation("POST /plan", "reader", "plan", body={**ASKED, "k": 3})
 def plan(action: Current, body: PlanBody) -> Plan:
     """What a recall would do, without doing it."""
     return action.engine.plan(**_arguments(action, body))
 
 
-@operation(
-    "POST",
-    f"{IN}/understand",
-    role="reader",
-    action="understand",
-    tag=TAG,
-    answers=Query,
-    takes=JSON,
-    example=Example(HERE, body={**ASKED, "question": "what did Daniel say last week?"}),
+@recall_operation(
+    "POST /understand", "reader", "understand", body={**ASKED, "question": "what did Daniel say last week?"}
 )
 def understand(action: Current, body: Question) -> Query:
     """The question as the engine reads it: entities, time window, intent."""
@@ -103,32 +76,14 @@ def understand(action: Current, body: Question) -> Query:
     return action.engine.understand(**body.model_dump())
 
 
-@operation(
-    "POST",
-    f"{IN}/context",
-    role="reader",
-    action="context",
-    tag=TAG,
-    answers=Context,
-    takes=JSON,
-    example=Example(HERE, body={**ASKED, "k": 3, "token_budget": 200}),
-)
+@recall_operation("POST /context", "reader", "context", body={**ASKED, "k": 3, "token_budget": 200})
 def context(action: Current, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
     k = action.service.limits.k_for_block(body.k, body.token_budget)
     return action.engine.context(**{**_arguments(action, body), "k": k}, token_budget=body.token_budget)
 
 
-@operation(
-    "POST",
-    f"{IN}/feedback",
-    role="writer",
-    action="used",
-    tag=TAG,
-    answers=responses.Feedback,
-    takes=JSON,
-    example=Example(HERE, body={"recall_id": "{recall_id}", "used": ["s01.03"]}),
-)
+@recall_operation("POST /feedback", "writer", "used", body={"recall_id": "{recall_id}", "used": ["s01.03"]})
 def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
     """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
     action.engine.feedback(body.recall_id, used=body.used, not_used=body.not_used)
@@ -157,8 +112,6 @@ def _weight(part: str) -> float:
 
 # Sessions: the log of conversations.
 
-SESSIONS_TAG = "sessions"
-
 
 class Paging(BaseModel):
     """Which page of a list."""
@@ -169,45 +122,21 @@ class Paging(BaseModel):
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
 
 
-@operation(
-    "GET",
-    f"{IN}/sessions",
-    role="reader",
-    action="sessions",
-    tag=SESSIONS_TAG,
-    answers=Page[Session],
-    example=Example(HERE, {"limit": "2"}),
-)
+@sessions_operation("GET /sessions", "reader", "sessions", query={"limit": "2"})
 def list_sessions(action: Current, paging: Annotated[Paging, QueryParameters()]) -> Page[Session]:
     """The session log, latest first."""
     action.service.limits.check_page(paging.limit)
     return action.engine.sessions(**paging.model_dump())
 
 
-@operation(
-    "GET",
-    f"{IN}/sessions/{{id:name}}",
-    role="reader",
-    action="session",
-    tag=SESSIONS_TAG,
-    answers=Turns,
-    example=Example({"namespace": "default", "id": "s01"}),
-)
+@sessions_operation("GET /sessions/{id:name}", "reader", "session", id="s01")
 def get_session(action: Current, id: str) -> Turns:
     """A conversation, turn by turn."""
     turns = action.engine.turns(id)
     return Turns(id, tuple(turns))
 
 
-@operation(
-    "DELETE",
-    f"{IN}/sessions/{{id:name}}",
-    role="writer",
-    action="forget session",
-    tag=SESSIONS_TAG,
-    answers=ForgottenSession,
-    example=Example({"namespace": "default", "id": "s02"}),
-)
+@sessions_operation("DELETE /sessions/{id:name}", "writer", "forget session", id="s02")
 def forget_session(action: Current, id: str) -> ForgottenSession:
     """Forget a conversation with all its turns, for good."""
     return ForgottenSession(id, action.engine.forget_session(id), action.service.erasure())
