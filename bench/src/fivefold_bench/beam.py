@@ -16,12 +16,14 @@ from itertools import groupby
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, document
 from fivefold.values.memory import Record
 from fivefold.values.validate import visible
 from fivefold_bench import jsonl
-from fivefold_bench.data import Dataset, LazyList, Question, by_session
+from fivefold_bench.data import Dataset, LazyList, by_session
 from fivefold_bench.locomo import APART, ASKED_AFTER
-from fivefold_bench.reading import Fields, document, listed
+from fivefold_bench.reading import listed
 
 CHAT = "chat.json"
 SHORTENED = "chat_trunecated.json"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
@@ -34,7 +35,7 @@ from fivefold_bench import contestants as baselines
 from fivefold_bench.benchmark import Options, check_options
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import select_questions
-from fivefold_bench.data import Dataset, Question, sessions_of
+from fivefold_bench.data import Dataset, sessions_of
 from fivefold_bench.plots import INK, looks_of, save, style
 from fivefold_bench.results import BLOCK_PLOTS, TABLE, fill_folder
 from fivefold_bench.run import TimedQuestion, stored_groups, timed_questions

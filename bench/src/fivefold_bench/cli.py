@@ -387,7 +387,7 @@ def block(
     from fivefold_bench import longmemeval as longmemeval_data
     from fivefold_bench.benchmark import Options
     from fivefold_bench.block import run_blocks
-    from fivefold_bench.lives import load_lives, shipped_lives
+    from fivefold_bench.everyday import load_lives, shipped_lives
 
     loads: list[Callable[[], Dataset]] = []
     if locomo is not None:

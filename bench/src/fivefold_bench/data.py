@@ -9,11 +9,10 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, get_args, overload
 
+from fivefold.evaluation import Question
 from fivefold.values.memory import Record
-from fivefold.values.serialize import Value
 
 # Values laid down in a temporary file and read back one at a time, so that a large dataset needs little memory.
 
@@ -78,20 +77,6 @@ class LazyList(Sequence[T], Generic[T]):
 
 Unit = Literal["turn", "session"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-
-
-@dataclass(frozen=True, slots=True)
-class Question(Value):
-    """A question and the ids, of memories or of sessions, that answer it; `stale` answered it before a change."""
-
-    id: str
-    namespace: str
-    text: str
-    relevant: tuple[str, ...]
-    category: str = "all"
-    now: datetime | None = None
-    history: tuple[str, ...] = ()
-    stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The benchmark of everyday lives, from its options to its results and files."""
+"""Everyday lives: what people ask their own memory, and whether a change of mind is linked when it is written."""
 
 from __future__ import annotations
 
@@ -7,42 +7,82 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
 from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.evaluation import (
+    DEPTHS,
+    KINDS,
+    NEVER,
+    Figures,
+    K,
+    Life,
+    Outcome,
+    calibrate,
+    figures_by_kind,
+    outcome,
+    overall_figures,
+    read_life,
+)
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import RACED
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
+from fivefold.values.json_files import Fields, document, lines
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Json, Value
 from fivefold.version import VERSION
 from fivefold_bench.benchmark import Options, check_options, reduce_recipe
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import BASELINES, Contestant, contestants_for
-from fivefold_bench.lives import (
-    DEPTHS,
-    KINDS,
-    NEVER,
-    PARTS,
-    Figures,
-    K,
-    Outcome,
-    Part,
-    calibrate,
-    figures_by_kind,
-    load_lives,
-    outcome,
-    overall_figures,
-    shipped_lives,
-)
-from fivefold_bench.reading import Fields, lines
+from fivefold_bench.data import Dataset
+from fivefold_bench.jsonl import plain_texts
 from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, spread, write_questions
 from fivefold_bench.run import Run, run_contestants
 from fivefold_bench.scores import Ablation, Measured, Numbers, Scores, worth_of
+
+Part = Literal["choose", "report", "all"]
+"""Lives that may be looked at to choose and fit, lives that only report, or both."""
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+LIVES = Path(__file__).with_name("everyday_data") / "lives"
+INDEX = "index.json"
+"""Which of the shipped lives are for choosing and which only report."""
+
+
+def shipped_lives(part: Part) -> list[Path]:
+    """The files of the shipped lives of one part, or of both."""
+    index = Fields.of(INDEX, document(LIVES / INDEX))
+    names = [name for each in PARTS[:2] if part in (each, "all") for name in index.entries(each)]
+    if not names:
+        raise InvalidInput(f"no shipped life is for {part!r}; take one of {', '.join(PARTS)}", field="lives")
+    return [LIVES / f"{name}.json.xz" for name in names]
+
+
+def load_lives(paths: Sequence[Path]) -> Dataset:
+    """A namespace for each life, with all of its questions, also those that nothing answers."""
+    lives: dict[str, Life] = {}
+    for path in paths:
+        life = read_life(path)
+        if life.name in lives:
+            raise InvalidInput(f"two files are of a life called {life.name!r}; rename one of them")
+        lives[life.name] = life
+    unread = sorted({name for life in lives.values() for name in life.unread})
+    return Dataset(
+        name="everyday",
+        unit="turn",
+        memories={name: life.memories for name, life in lives.items()},
+        questions=tuple(question for life in lives.values() for question in life.questions),
+        plain={name: list(plain_texts(life.memories, "turn")) for name, life in lives.items()},
+        notes=(f"fields of memories that are not stored: {', '.join(unread)}",) if unread else (),
+    )
+
 
 # How much more often one recipe is right at once than another, with an interval over people and their questions.
 
@@ -248,7 +288,7 @@ def judge(run: Run) -> Outcomes:
     """What became of every question."""
     return {
         contestant.name: [
-            outcome(question, answer)
+            outcome(question, answer.ranking, answer.found, answer.chances)
             for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True)
         ]
         for contestant in run.contestants

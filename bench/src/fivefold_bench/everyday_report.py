@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fivefold.evaluation import COVER, HITS, NEVER
 from fivefold.values.serialize import Json
 from fivefold_bench.contestants import BASELINES
-from fivefold_bench.lives import COVER, HITS, NEVER
 from fivefold_bench.plots import looks_of, page, save
 from fivefold_bench.results import EVERYDAY_PLOTS
 from fivefold_bench.tables import Row, markdown_table, p_text, share, signed

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, lines
 from fivefold.values.memory import ROLES, Record
 from fivefold.values.records import record_of
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_history, checked_name
-from fivefold_bench.data import UNITS, Dataset, Question, Unit
-from fivefold_bench.reading import Fields, find_file, lines
+from fivefold_bench.data import UNITS, Dataset, Unit
+from fivefold_bench.reading import find_file
 
 MEMORY_FIELDS = (
     "id",

@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_text, visible
-from fivefold_bench.data import Dataset, Question
-from fivefold_bench.reading import Fields, listed
+from fivefold_bench.data import Dataset
+from fivefold_bench.reading import listed
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 DATE = "%I:%M %p on %d %B, %Y"

@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, kind_of
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
-from fivefold_bench.data import Dataset, LazyList, Place, Question, Spool, Unit
+from fivefold_bench.data import Dataset, LazyList, Place, Spool, Unit
 from fivefold_bench.locomo import APART, moment
-from fivefold_bench.reading import Fields, JsonStream, json_stream, kind_of
+from fivefold_bench.reading import JsonStream, json_stream
 
 POOL = "longmemeval"
 """The namespace that all sessions share when they are pooled."""

@@ -19,11 +19,12 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import PACKED, Fields, kind_of, lines, open_file
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
-from fivefold_bench.data import Choice, Dataset, LazyList, Place, Question, Spool
+from fivefold_bench.data import Choice, Dataset, LazyList, Place, Spool
 from fivefold_bench.locomo import APART, ASKED_AFTER
-from fivefold_bench.reading import PACKED, Fields, kind_of, lines, open_file
 
 CONTEXTS = "shared_contexts"
 QUESTIONS = "questions"

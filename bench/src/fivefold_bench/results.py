@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from fivefold.errors import InvalidInput, StoreError
+from fivefold.evaluation import Question
 from fivefold.stores.atomic_files import move_into_place
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION
 from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Question
 from fivefold_bench.run import Answer, Run
 from fivefold_bench.scores import CHOICE, Ablation, Comparison, Scores, by_category, gains, means, score
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 from fivefold.engine import Engine
+from fivefold.evaluation import Question, chances_of
 from fivefold.models.embedders import Embedder, Matrix, Progress, TokenEmbedder, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
@@ -26,7 +27,7 @@ from fivefold.values.recall import Hit
 from fivefold_bench import contestants as baselines
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Dataset, Question, Unit, sessions_of
+from fivefold_bench.data import Dataset, Unit, sessions_of
 
 # Asking the questions of a run, in this process or in several side by side that share one store.
 
@@ -126,7 +127,7 @@ class Runner:
             answer.degraded,
             tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
             answer.found,
-            _chances(hits.values()),
+            chances_of(hits.values()),
             tuple(item.id for item in answer.dropped if item.stage == "select")[: self.further],
         )
 
@@ -142,12 +143,6 @@ class Runner:
         for engine in self._engines.values():
             engine.close()
         self.store.close()
-
-
-def _chances(hits: Iterable[Hit]) -> tuple[float, ...]:
-    """The chance of each hit, or nothing where a recipe gives none."""
-    chances = [hit.chance for hit in hits]
-    return tuple(chance for chance in chances if chance is not None) if None not in chances else ()
 
 
 def _spoken(memory: Memory) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder, Matrix, unit
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.recipe import Recipe
@@ -26,7 +27,7 @@ from fivefold.retrieval.recipe_file import without_part
 from fivefold.text.progress import bar
 from fivefold.values.serialize import Json, Value
 from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Choice, Question
+from fivefold_bench.data import Choice
 from fivefold_bench.run import SHOWN, Answer
 
 if TYPE_CHECKING:

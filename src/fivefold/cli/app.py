@@ -33,6 +33,7 @@ COMMANDS = (
     "migrate",
     "read",
     "chat",
+    "evaluate",
     "recipes",
     "browse",
     "graph",
