@@ -76,16 +76,20 @@ def serving(location: str, embedder: str | None, workers: int = 1) -> Iterator[T
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-            try:
-                code = process.wait(STOP_S)
-            except subprocess.TimeoutExpired:  # it is killed, so that no process stays behind
-                process.kill()
-                process.wait()
-                raise ServerFailed(f"the server did not stop within {STOP_S} s and was killed") from None
-            finally:
-                process.stdout.close()
+            code = _exit_code(process)
+            process.stdout.close()
         if code != 0:
             raise ServerFailed(f"the server ended with code {code}: {_why('', errors)}")
+
+
+def _exit_code(process: subprocess.Popen[str]) -> int:
+    """The exit code of a process; one that does not end is killed, so that no process stays behind."""
+    try:
+        return process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise ServerFailed(f"the server did not stop within {STOP_S} s and was killed") from None
 
 
 def _why(output: str, errors: IO[str]) -> str:

@@ -74,8 +74,7 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
 def recall_by_category(path: Path, results: Json) -> None:
     """Groups of bars, one group a category, with its number of questions."""
     counts, names = results["categories"], list(results["recipes"])
-    largest = sorted(counts, key=lambda kind: -counts[kind])[:MOST_KINDS]
-    kinds = [kind for kind in counts if kind in largest]
+    kinds = largest(counts)
     figure, axes = page(f"Recall@10 by category: {_data(results)}", width=max(7.0, 1.7 * len(kinds) + 2.2))
     looks, room = looks_of(names), 0.84
     for place, name in enumerate(names):
@@ -93,6 +92,12 @@ def recall_by_category(path: Path, results: Json) -> None:
 
 def _data(results: Json) -> str:
     return f"{results['dataset']}, by {results['unit']}"
+
+
+def largest(categories: Mapping[str, int]) -> list[str]:
+    """The categories there is room for, in their order."""
+    most = sorted(categories, key=lambda kind: -categories[kind])[:MOST_KINDS]
+    return [kind for kind in categories if kind in most]
 
 
 def wrapped(kind: str) -> str:

@@ -271,16 +271,10 @@ def run_faults(
     tasks = tasks_for(dsn)
     start = monotonic()
     with bar("Killing processes, failing disks", kills + failures, show=progress) as advance:
-        rows = [
-            disturb(
-                task,
-                len(range(place, kills, len(tasks))),
-                len(range(place, failures, len(tasks))),
-                random.Random(f"{seed} {task.name}"),
-                advance,
-            )
-            for place, task in enumerate(tasks)
-        ]
+        rows = []
+        for place, task in enumerate(tasks):
+            share = [len(range(place, count, len(tasks))) for count in (kills, failures)]
+            rows.append(disturb(task, share[0], share[1], random.Random(f"{seed} {task.name}"), advance))
     seconds = round(monotonic() - start, 1)
     return FaultReport(kills, failures, seed, seconds, tuple(row for row in rows if row.kills + row.failures))
 
