@@ -51,7 +51,10 @@ def measure(folder: Path, command: str, *arguments: str) -> None:
 def tables(name: str, results: Json) -> list[str]:
     """The Markdown of one run."""
     if name == "everyday":
-        return ["\n".join((f"{heading}:", "", *lines)) for heading, lines in sections(results)]
+        return [
+            "\n".join((f"{each.title}:", "", *markdown_table((each.first, *each.columns), each.rows)))
+            for each in sections(results)
+        ]
     if name == "block":
         return list(_blocks(results))
     runs = [("By turn" if results["by_session"] else "", results), ("By session", results["by_session"])]

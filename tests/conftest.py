@@ -6,7 +6,8 @@ import fcntl
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from hypothesis import settings
 
 import fivefold
 from fivefold import sample
+from fivefold.cli.app import run
 from fivefold.engine import Engine
 from fivefold.models.bert import Session
 from tests.support.kept_runs import KeptRuns
 from tests.support.postgres import GIVEN, Postgres, Server
+from tests.support.shell import UNSET, Ran
 
 settings.register_profile("untimed", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)
@@ -75,6 +78,25 @@ def _kept_runs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Session, "run", KeptRuns().method)
         yield
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ran]:
+    """Runs `fivefold` as the shell would, in an empty folder, without a process of its own."""
+    for name in UNSET:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*args: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["fivefold", *args])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run()
+        code = ended.value.code
+        said = capsys.readouterr()
+        return Ran(code if isinstance(code, int) else int(code is not None), said.out, said.err)
+
+    return ran
 
 
 @pytest.fixture

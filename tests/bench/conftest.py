@@ -8,10 +8,10 @@ import pytest
 
 from fivefold_bench.contestants import contestants_for
 from fivefold_bench.data import Dataset
+from fivefold_bench.jsonl import load
 from fivefold_bench.results import score_run
 from fivefold_bench.run import Run, run_contestants
 from fivefold_bench.scores import LISTED, Scores
-from tests.cli.conftest import command  # noqa: F401
 from tests.support import bench_data
 
 
@@ -28,15 +28,17 @@ def _own_cache(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def mill(tmp_path: Path) -> Dataset:
     """Eight turns of three sessions and six questions."""
-    folder = tmp_path / "mill"
-    folder.mkdir()
-    return bench_data.dataset(folder)
+    (tmp_path / "mill").mkdir()
+    bench_data.write(tmp_path / "mill")
+    return load(tmp_path / "mill" / "lines")
 
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Run:
     """The eight turns asked by both baselines and two recipes."""
-    mill = bench_data.dataset(tmp_path_factory.mktemp("mill"))
+    folder = tmp_path_factory.mktemp("mill")
+    bench_data.write(folder)
+    mill = load(folder / "lines")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FIVEFOLD_CACHE", str(cache_folder))
         return run_contestants(

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold import InvalidInput
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Matrix, Progress, unit
 from fivefold.models.embedders.packages import MiniLM
 from fivefold_bench.contestants import bm25, dense
-from fivefold_bench.data import Dataset, Question
+from fivefold_bench.data import Dataset
 
 WORDS = ("heron", "weir", "bread", "kiln", "ferry", "glaze")
 

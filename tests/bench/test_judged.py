@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Matrix, Progress, embedder
-from fivefold_bench.data import Choice, Question
+from fivefold_bench.data import Choice
 from fivefold_bench.run import Answer
 from fivefold_bench.scores import choose, mean_relevance
 

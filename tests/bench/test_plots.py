@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fivefold.retrieval.recipe import RACED
-from fivefold_bench.plots import COLOURS, GREYS, _largest, box, draw, looks_of, page, raised, save, wrapped
+from fivefold_bench.plots import COLOURS, GREYS, box, draw, largest, looks_of, page, raised, save, wrapped
 from fivefold_bench.results import PLOTS, collect_results
 from fivefold_bench.run import Run
 from fivefold_bench.scores import Scores
@@ -67,8 +67,8 @@ def test_long_category_names_are_wrapped_and_many_categories_cut() -> None:
     assert all(len(line) <= 16 for line in wrapped("a category " * 20).split("\n"))
     assert len(wrapped("x" * 100).split("\n")) == 3
     many = {f"kind {number}": number % 15 for number in range(30)}
-    assert len(_largest(many)) == 12
-    assert _largest({"b": 1, "a": 2}) == ["b", "a"]
+    assert len(largest(many)) == 12
+    assert largest({"b": 1, "a": 2}) == ["b", "a"]
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG")])

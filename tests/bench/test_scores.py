@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold_bench.data import Question
+from fivefold.evaluation import Question
 from fivefold_bench.scores import LISTED, by_category, curve, depth_for, gains, means, metric_names, score
 
 IDS = [f"m{number}" for number in range(40)]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import fivefold
-from fivefold.cli.app import run
 from fivefold.cli.learn import NEEDED
 from tests.support import shell
-from tests.support.shell import RECORDS, UNSET, Ran, Small
+from tests.support.shell import RECORDS, Small
 from tests.support.warm_commands import warm_commands
 
 collect_ignore = [] if all(map(find_spec, NEEDED)) else ["test_train_weights.py"]
@@ -50,22 +48,3 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def warm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of `fivefold` are forks of one that has the package loaded, for files that start dozens."""
     monkeypatch.setattr(shell, "FIVEFOLD", [str(programs / "fivefold")])
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ran]:
-    """Runs `fivefold` as the shell would, in an empty folder, without a process of its own."""
-    for name in UNSET:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def ran(*args: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["fivefold", *args])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            run()
-        code = ended.value.code
-        said = capsys.readouterr()
-        return Ran(code if isinstance(code, int) else int(code is not None), said.out, said.err)
-
-    return ran

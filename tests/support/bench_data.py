@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fivefold_bench.data import Dataset
-from fivefold_bench.jsonl import load
 from tests.support.everyday_life import write_life
 
 TALK = {
@@ -219,8 +217,3 @@ def write(folder: Path) -> None:
     (run / "results.json").write_text(json.dumps({"recipes": {"old": {}, "new": {}}}), "utf-8")
     packed = "".join(json.dumps(item) + "\n" for item in answers()).encode()
     (run / "questions.jsonl.gz").write_bytes(gzip.compress(packed))
-
-
-def dataset(folder: Path) -> Dataset:
-    write(folder)
-    return load(folder / "lines")

@@ -37,6 +37,7 @@ ARGS: dict[str, list[str]] = {
     "plan": ["what is my badge ID?"],
     "understand": ["what is my badge ID?"],
     "chat": [],
+    "evaluate": ["{folder}/nuno.json", "--embedder", "wordllama"],
     "recipes list": [],
     "recipes show": ["engram"],
     "recipes verify": [],
@@ -97,7 +98,7 @@ UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE
 STORELESS = {
     name
     for name in ARGS
-    if name.startswith(("bench ", "hook", "recipes ", "weights", "train weights", "migrate", "restore"))
+    if name.startswith(("bench ", "evaluate", "hook", "recipes ", "weights", "train weights", "migrate", "restore"))
 }
 NEEDS_TORCH = {"train weights"}
 """Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
@@ -135,7 +136,7 @@ class Small(NamedTuple):
     folder: str
 
     def args(self, command: str) -> list[str]:
-        if command.startswith("bench "):
+        if command.startswith(("bench ", "evaluate")):
             bench_data.write(Path(self.folder))
         key = _new_key(self.path) if command.startswith("keys ") else ""
         given = [arg.format(**self._asdict(), key=key) for arg in ARGS[command]]

@@ -34,7 +34,7 @@ from fivefold.values.vectors import Matrix
 from fivefold_bench import beam, locomo, longmemeval
 from fivefold_bench.cache import cached
 from fivefold_bench.data import Dataset
-from fivefold_bench.lives import load_lives, shipped_lives
+from fivefold_bench.everyday import load_lives, shipped_lives
 
 FOLDS = 6
 """Into how many parts people and conversations are cut."""

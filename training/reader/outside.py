@@ -13,8 +13,9 @@ from corpus import joined_files
 from training.reader.lessons import Lesson, answer_lesson
 from training.reader.pairs import given_names
 
+from fivefold.evaluation import read_life
 from fivefold.models.reader import Said
-from fivefold_bench.lives import read_life, shipped_lives
+from fivefold_bench.everyday import shipped_lives
 
 QUESTIONS = {"squad": 9_000, "qamr": 2_500, "selqa": 1_200, "nq": 1_500, "spc_ask": 7_000}
 """How many questions of each source are used at most."""

@@ -14,12 +14,12 @@ from itertools import pairwise
 import numpy as np
 
 from fivefold.engine import Engine
+from fivefold.evaluation import Life, Question, read_life
 from fivefold.stores import open_store
 from fivefold.writing.change import Change, find_changes, memory_of
 from fivefold.writing.pipeline import embed, extract
 from fivefold.writing.rebuild import writing_model
-from fivefold_bench.data import Question
-from fivefold_bench.lives import Life, read_life, shipped_lives
+from fivefold_bench.everyday import shipped_lives
 
 STEPS = 60
 STATES = ("current", "past")

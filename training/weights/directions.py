@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fivefold
+from fivefold.evaluation import Question
 from fivefold.retrieval.recipe import Recipe, recipe_data
 from fivefold.retrieval.recipe_file import load_recipe, override, parse_recipe
 from fivefold_bench import locomo
-from fivefold_bench.data import Dataset, Question
-from fivefold_bench.lives import load_lives, shipped_lives
+from fivefold_bench.data import Dataset
+from fivefold_bench.everyday import load_lives, shipped_lives
 from fivefold_bench.scores import Scores, compare, score
 
 METRICS = ("recall@1", "recall@5", "recall@10", "ndcg@10")

@@ -16,12 +16,14 @@ from itertools import groupby
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, document
 from fivefold.values.memory import Record
 from fivefold.values.validate import visible
 from fivefold_bench import jsonl
-from fivefold_bench.data import Dataset, LazyList, Question, by_session
+from fivefold_bench.data import Dataset, LazyList, by_session, tallied, turn_of
 from fivefold_bench.locomo import APART, ASKED_AFTER
-from fivefold_bench.reading import Fields, document, listed
+from fivefold_bench.reading import listed
 
 CHAT = "chat.json"
 SHORTENED = "chat_trunecated.json"
@@ -30,6 +32,13 @@ SHORTENED = "chat_trunecated.json"
 PROBES = "probing_questions.json"
 UNANSWERABLE = "abstention"
 """The kind of question that nothing said answers."""
+
+NOTES = {
+    "unanswerable": f"questions left out that nothing said answers ({UNANSWERABLE})",
+    "unmarked": "questions left out because they name no message",
+    "dropped": "ids dropped that name no message",
+    "empty": "empty messages skipped",
+}
 
 DATE = "%B-%d-%Y"
 BATCH_APART = timedelta(days=1)
@@ -49,8 +58,11 @@ def _load(folder: Path) -> Dataset:
         problem = "is a file, not a folder" if folder.exists() else "does not exist"
         raise InvalidInput(f"{folder} {problem}; give a folder of conversations, or of memories and queries as lines")
     if any(folder.glob("memories.jsonl*")):
-        return _from_lines(folder)
-    talks = [folder] if (folder / CHAT).exists() else sorted(_talks(folder), key=_by_number)
+        data = jsonl.load(folder, "turn")  # messages in the order of the file; one date is one session
+        memories_of = {space: list(_in_sessions(list(records))) for space, records in data.memories.items()}
+        return replace(data, name="beam", memories=memories_of)
+    talks = [folder] if (folder / CHAT).exists() else [path.parent for path in folder.glob(f"*/{CHAT}")]
+    talks.sort(key=lambda path: (int(path.name), "") if path.name.isdecimal() else (1 << 30, path.name))
     if not talks:
         raise InvalidInput(f"{folder} holds neither conversations with a {CHAT} nor a memories.jsonl")
     tally: Counter[str] = Counter()
@@ -68,30 +80,7 @@ def _load(folder: Path) -> Dataset:
         memories=memories,
         questions=questions,
         plain={talk.name: LazyList(len(memories[talk.name]), partial(_plain, talk)) for talk in talks},
-        notes=_notes(tally),
-    )
-
-
-def _notes(tally: Counter[str]) -> tuple[str, ...]:
-    labels = (
-        ("unanswerable", f"questions left out that nothing said answers ({UNANSWERABLE})"),
-        ("unmarked", "questions left out because they name no message"),
-        ("dropped", "ids dropped that name no message"),
-        ("empty", "empty messages skipped"),
-    )
-    return tuple(f"{words}: {tally[what]}" for what, words in labels if what == "unanswerable" or tally[what])
-
-
-# as lines
-
-
-def _from_lines(folder: Path) -> Dataset:
-    """Messages in the order of the file; one date is one session, and a message gets its place in it."""
-    data = jsonl.load(folder, "turn")
-    return replace(
-        data,
-        name="beam",
-        memories={space: list(_in_sessions(list(records))) for space, records in data.memories.items()},
+        notes=tallied(tally, NOTES, always=("unanswerable",)),
     )
 
 
@@ -111,13 +100,6 @@ def _in_sessions(records: Sequence[Record]) -> Iterator[Record]:
             )
 
 
-# as published
-
-
-def _talks(folder: Path) -> Iterator[Path]:
-    return (path.parent for path in folder.glob(f"*/{CHAT}"))
-
-
 def _all_turns(talk: Path) -> list[Record]:
     """Read again each time, since the longest conversations are too large to keep all of them."""
     return list(_turns(talk, Counter()))
@@ -125,10 +107,6 @@ def _all_turns(talk: Path) -> list[Record]:
 
 def _plain(talk: Path) -> list[tuple[str, str]]:
     return [(turn.id or "", turn.content) for turn in _all_turns(talk)]
-
-
-def _by_number(path: Path) -> tuple[int, str]:
-    return (int(path.name), "") if path.name.isdecimal() else (1 << 30, path.name)
 
 
 def _batches(talk: Path) -> Iterator[Fields]:
@@ -156,31 +134,15 @@ def _turns(talk: Path, tally: Counter[str]) -> Iterator[Record]:
         ]
         start = _date(batch, messages) or start + BATCH_APART
         for index, message in enumerate(messages):
-            record = _record(message, f"batch-{number}", index, start + index * APART)
-            if record is None:
+            content, role = message.text("content", empty=True), message.name("role")
+            if not visible(content):
                 tally["empty"] += 1
                 continue
-            if record.id in seen:
-                raise message.fault("id", f"{record.id} names an earlier message already")
-            seen.add(record.id or "")
-            yield record
-
-
-def _record(message: Fields, session: str, index: int, event_at: datetime) -> Record | None:
-    content, role = message.text("content", empty=True), message.name("role")
-    if not visible(content):
-        return None
-    return Record(
-        id=_number(message, message.value("id")),
-        content=content,
-        speaker=role,
-        session_id=session,
-        turn_index=index,
-        kind="turn",
-        user_text=content if role == "user" else None,
-        assistant_text=content if role == "assistant" else None,
-        event_at=event_at,
-    )
+            id = _number(message, message.value("id"))
+            if id in seen:
+                raise message.fault("id", f"{id} names an earlier message already")
+            seen.add(id)
+            yield turn_of(id, content, role, f"batch-{number}", index, start + index * APART)
 
 
 def _number(message: Fields, value: object) -> str:

@@ -119,12 +119,10 @@ def _judge(
         chance = sum(1 / len(run.dataset.choices[item.id].options) for item in questions) / len(questions)
         notes.append(f"choice without any memory, by the question alone: {share:.3f}; by chance: {chance:.3f}")
 
-    def with_judged(name: str, id: str, scores: Mapping[str, float]) -> Mapping[str, float]:
-        return {**scores, **{metric: values[name][id] for metric, values in judged.items()}}
-
-    return {
-        name: {id: with_judged(name, id, scores) for id, scores in each.items()} for name, each in scored.items()
-    }, notes
+    for name, each in scored.items():
+        further = {id: {metric: values[name][id] for metric, values in judged.items()} for id in each}
+        scored[name] = {id: {**scores, **further[id]} for id, scores in each.items()}
+    return scored, notes
 
 
 def check_options(options: Options) -> None:

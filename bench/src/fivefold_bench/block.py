@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
@@ -34,14 +35,14 @@ from fivefold_bench import contestants as baselines
 from fivefold_bench.benchmark import Options, check_options
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import select_questions
-from fivefold_bench.data import Dataset, Question, sessions_of
+from fivefold_bench.data import Dataset, sessions_of
 from fivefold_bench.plots import INK, looks_of, save, style
 from fivefold_bench.results import BLOCK_PLOTS, TABLE, fill_folder
-from fivefold_bench.run import TimedQuestion, stored_groups, timed_questions
+from fivefold_bench.run import stored_groups, timed_questions
 from fivefold_bench.tables import Row, markdown_table, share
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 # What a run over blocks comes to: a row for each dataset, budget and contestant, as tables and as a plot.
@@ -71,6 +72,10 @@ class BlockRow(Value):
     """The mean share of a question's gold memories that is in the block."""
     tokens: float
     """Tokens that a block takes, on average."""
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        return self.any, self.all, self.share
 
     @classmethod
     def of(cls, dataset: str, recipe: str, budget: int, blocks: Sequence[tuple[float, int]]) -> BlockRow:
@@ -116,22 +121,17 @@ def table_rows(rows: Sequence[BlockRow]) -> list[Row]:
     return [
         Row(
             row.recipe,
-            (f"{row.budget:,}", *map(share, _shares(row)), f"{row.tokens:,.0f}"),
-            frozenset(_best(row, [other for other in rows if other.budget == row.budget])),
+            (f"{row.budget:,}", *map(share, row.shares), f"{row.tokens:,.0f}"),
+            frozenset(
+                place
+                for place, values in enumerate(zip(*(other.shares for other in level), strict=True), 1)
+                if len(level) > 1 and row.shares[place - 1] >= max(values)
+            ),
             row.recipe in BASELINES,
         )
         for row in rows
+        if (level := [other for other in rows if other.budget == row.budget])
     ]
-
-
-def _best(row: BlockRow, level: Sequence[BlockRow]) -> list[int]:
-    """The columns in which the row is the best of several with its budget."""
-    highest = [max(values) for values in zip(*map(_shares, level), strict=True)]
-    return [place for place, value in enumerate(_shares(row), 1) if len(level) > 1 and value >= highest[place - 1]]
-
-
-def _shares(row: BlockRow) -> tuple[float, float, float]:
-    return row.any, row.all, row.share
 
 
 def markdown(report: BlockReport) -> str:
@@ -155,24 +155,19 @@ def draw_evidence(report: BlockReport, path: Path) -> None:
     figure = Figure(figsize=(max(6.4, PANEL_WIDTH * len(panels)), 4.6), layout="constrained")
     drawn = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, rows in zip(drawn, panels.values(), strict=True):
-        _panel(axes, rows, report.budgets)
+        style(axes, title(rows))
+        for name, look in looks_of(list(dict.fromkeys(row.recipe for row in rows))).items():
+            points = [row.all for row in rows if row.recipe == name]
+            axes.plot(report.budgets, points, label=name, markersize=5, **look)
+        axes.set_xscale("log")
+        axes.set_xticks(report.budgets, [f"{budget:,}" for budget in report.budgets])
+        axes.minorticks_off()
+        axes.set_xlabel("tokens of the block", color=INK)
+        axes.set_ylim(0, 1)
     drawn[0].set_ylabel("questions with all of their evidence in the block", color=INK)
     handles, labels = drawn[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     save(figure, path)
-
-
-def _panel(axes: Axes, rows: Sequence[BlockRow], budgets: Sequence[int]) -> None:
-    style(axes, title(rows))
-    names = list(dict.fromkeys(row.recipe for row in rows))
-    looks = looks_of(names)
-    for name in names:
-        axes.plot(budgets, [row.all for row in rows if row.recipe == name], label=name, markersize=5, **looks[name])
-    axes.set_xscale("log")
-    axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
-    axes.minorticks_off()
-    axes.set_xlabel("tokens of the block", color=INK)
-    axes.set_ylim(0, 1)
 
 
 BUDGETS = (300, 600, 1_200, 2_500)
@@ -189,7 +184,7 @@ class Block:
     tokens: int
 
 
-Fill = Callable[[TimedQuestion, int], Block]
+Fill = Callable[[Question, int], Block]
 """Fills a block of so many tokens for a question."""
 
 
@@ -238,13 +233,10 @@ def _measure(
                 group = _Group(part, store, model, title, progress)
                 for name, recipe in recipes.items():
                     for question, budget, block in group.blocks(name, recipe, budgets):
-                        found[budget, name].append((_share(question, block), block.tokens))
+                        there = sum(id in block.ids for id in question.relevant)
+                        found[budget, name].append((there / len(question.relevant), block.tokens))
     for (budget, name), blocks in found.items():
         yield BlockRow.of(dataset.name, name, budget, blocks)
-
-
-def _share(question: Question, block: Block) -> float:
-    return sum(id in block.ids for id in question.relevant) / len(question.relevant)
 
 
 class _Group:
@@ -261,7 +253,7 @@ class _Group:
         fill = self._contestant(name, recipe)
         with bar(f"Asking {name}{self._title}", len(self._dataset.questions), show=self._progress) as advance:
             for item in timed_questions(self._dataset):
-                yield from ((item.question, budget, fill(item, budget)) for budget in budgets)
+                yield from ((item, budget, fill(item, budget)) for budget in budgets)
                 advance(1)
 
     def _contestant(self, name: str, recipe: Recipe | None) -> Fill:
@@ -269,13 +261,12 @@ class _Group:
             return lambda item, budget: self._context(item, budget, recipe)
         hits = (self._bm25 if name == "bm25" else self._dense).hits
         ordered = self._whole_sessions if name == "sessions" else self._memories
-        return lambda item, budget: pack(ordered(item.question.namespace, hits[item.question.id]), budget)
+        return lambda item, budget: pack(ordered(item.namespace, hits[item.id]), budget)
 
-    def _context(self, item: TimedQuestion, budget: int, recipe: Recipe | None) -> Block:
-        question = item.question
+    def _context(self, question: Question, budget: int, recipe: Recipe | None) -> Block:
         if question.namespace not in self._engines:
             self._engines[question.namespace] = Engine(self._store, question.namespace, self._model)
-        options: RecallOptions = {"now": item.now, "history": question.history}
+        options: RecallOptions = {"now": question.now, "history": question.history}
         if recipe is not None:
             options["recipe"] = recipe
         context = self._engines[question.namespace].context(question.text, token_budget=budget, **options)
@@ -314,7 +305,8 @@ def pack(records: Iterable[Record], budget: int) -> Block:
     ids: list[str] = []
     used = 0
     for number, record in enumerate(records, 1):
-        lead = ("\n" if ids else "") + _lead(number, record)
+        about = [f"{record.event_at:%Y-%m-%d}" if record.event_at else "", record.speaker or ""]
+        lead = ("\n" if ids else "") + f"[{number}] {', '.join(filter(None, about))}: "
         text = _fitting(lead, record.content, budget - used)
         whole = text == record.content
         if whole or len(text) >= MIN_CUT_CHARS:
@@ -323,11 +315,6 @@ def pack(records: Iterable[Record], budget: int) -> Block:
         if not whole:
             break
     return Block(frozenset(ids), used)
-
-
-def _lead(number: int, record: Record) -> str:
-    about = [f"{record.event_at:%Y-%m-%d}" if record.event_at else "", record.speaker or ""]
-    return f"[{number}] {', '.join(filter(None, about))}: "
 
 
 def _fitting(lead: str, text: str, room: int) -> str:

@@ -63,6 +63,8 @@ class CachedEmbedder:
         """Texts answered without the model; a text that comes twice in one call counts here the second time."""
         self.misses = 0
         """Texts the model embedded."""
+        self.calls = 0
+        """How often vectors of texts or a question's reading were asked for."""
         self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
         self._process = 0
@@ -78,6 +80,7 @@ class CachedEmbedder:
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        self.calls += 1
         keys = [_digest(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         size = 4 * self.dimension
@@ -230,6 +233,7 @@ class CachedTokenEmbedder(CachedEmbedder):
         return [readings[key] for key in keys]
 
     def read_question(self, question: str) -> QuestionReading:
+        self.calls += 1
         if question not in self._questions:
             self._questions[question] = self._reader.read_question(question)
         return self._questions[question]

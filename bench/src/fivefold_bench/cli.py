@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -59,6 +60,14 @@ AblateOption = Annotated[
 ]
 
 
+def _tell(as_json: bool, data: object, show: Callable[[Any], None]) -> None:
+    """As JSON, or in the terminal by a function of the module for that."""
+    if as_json:
+        print_json(data)
+    else:
+        show(import_module("fivefold_bench.views"))
+
+
 @bench.callback()
 def _bench() -> None:
     """Measure fivefold on this machine."""
@@ -85,12 +94,7 @@ def speed(
 
         require_plot(plot)
     found = _measure(dsn, counts, rounds)
-    if as_json:
-        print_json([item.to_dict() for item in found])
-    else:
-        from fivefold_bench.views import show_measures
-
-        show_measures(found)
+    _tell(as_json, [item.to_dict() for item in found], lambda views: views.show_measures(found))
     if plot is not None:
         from fivefold_bench.plots import draw_recall_times
 
@@ -124,12 +128,7 @@ def hooks(
     from fivefold_bench.hooks import measure_hooks
 
     found = measure_hooks(memories, rounds, sys.stderr.isatty())
-    if as_json:
-        print_json([item.to_dict() for item in found])
-    else:
-        from fivefold_bench.views import show_measures
-
-        show_measures(found)
+    _tell(as_json, [item.to_dict() for item in found], lambda views: views.show_measures(found))
 
 
 def counts_of(sizes: str) -> tuple[int, ...]:
@@ -221,12 +220,7 @@ def everyday(
 
     settings = Options(**{**asdict(options), "overrides": overrides})
     results, written = run_everyday(files or [], lives, settings, changes and not files, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(results)
-        return
-    from fivefold_bench.views import show_everyday
-
-    show_everyday(results, options.out, written)
+    _tell(as_json, results, lambda views: views.show_everyday(results, options.out, written))
 
 
 @bench.command(cls=OptionalAblate)
@@ -321,12 +315,7 @@ def _run(load: Callable[[], Dataset], options: BenchmarkOptions, as_json: bool) 
 
     settings = Options(**{**asdict(options), "ks": depths, "overrides": overrides})
     results, files = run_benchmark(load, settings, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(results)
-        return
-    from fivefold_bench.views import show_results
-
-    show_results(results, options.out, files)
+    _tell(as_json, results, lambda views: views.show_results(results, options.out, files))
 
 
 def whole_numbers(text: str, option: str) -> tuple[int, ...]:
@@ -386,7 +375,7 @@ def block(
     from fivefold_bench import longmemeval as longmemeval_data
     from fivefold_bench.benchmark import Options
     from fivefold_bench.block import run_blocks
-    from fivefold_bench.lives import load_lives, shipped_lives
+    from fivefold_bench.everyday import load_lives, shipped_lives
 
     loads: list[Callable[[], Dataset]] = []
     if locomo is not None:
@@ -399,12 +388,7 @@ def block(
         part = lives or "report"
         loads.append(lambda: load_lives(shipped_lives(part)))
     report = run_blocks(loads, sizes, Options(**asdict(options)), progress=sys.stderr.isatty())
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        from fivefold_bench.views import show_blocks
-
-        show_blocks(report, options.out)
+    _tell(as_json, report.to_dict(), lambda views: views.show_blocks(report, options.out))
 
 
 @bench.command()
@@ -424,12 +408,7 @@ def diff(
     from fivefold_bench.diff import diff as compared
 
     found = compared(a, b or a, recipes, metric)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        from fivefold_bench.views import show_diff
-
-        show_diff(found, limit)
+    _tell(as_json, found.to_dict(), lambda views: views.show_diff(found, limit))
 
 
 @bench.command()
@@ -467,12 +446,7 @@ def load(
     key = os.environ.get("FIVEFOLD_KEY") if url else None
     request = Load(clients, seconds, shares, url, key, store, embedder, workers, recipe)
     result = run_load(request, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        from fivefold_bench.views import show_load
-
-        show_load(result)
+    _tell(as_json, result.to_dict(), lambda views: views.show_load(result))
     if not result.ok:
         raise typer.Exit(1)
 
@@ -488,12 +462,7 @@ def async_tasks(
     from fivefold_bench.async_tasks import measure_async
 
     result = measure_async(tasks, seconds, embedder, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        from fivefold_bench.views import show_async
-
-        show_async(result)
+    _tell(as_json, result.to_dict(), lambda views: views.show_async(result))
     if not result.ok:
         raise typer.Exit(1)
 
@@ -514,12 +483,7 @@ def faults(
     from fivefold_bench.faults.run import run_faults
 
     result = run_faults(kills, failures, seed, dsn, progress=sys.stderr.isatty())
-    if as_json:
-        print_json({**result.to_dict(), "ok": result.ok})
-    else:
-        from fivefold_bench.views import show_faults
-
-        show_faults(result)
+    _tell(as_json, {**result.to_dict(), "ok": result.ok}, lambda views: views.show_faults(result))
     if not result.ok:
         raise typer.Exit(1)
 
@@ -549,12 +513,7 @@ def peers(
 
     counts = counts_of(sizes) if sizes.strip() else ()
     report = run_peers(locomo, counts, engines, questions, seconds, environments, out, sys.stderr.isatty())
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        from fivefold_bench.views import show_peers
-
-        show_peers(report, out)
+    _tell(as_json, report.to_dict(), lambda views: views.show_peers(report, out))
 
 
 def verify(as_json: JsonOption = False) -> None:

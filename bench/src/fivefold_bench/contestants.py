@@ -13,12 +13,13 @@ import apsw
 import numpy as np
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder, Progress, unit
 from fivefold.retrieval.recipe import RACED, Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.text.lexemes import lexemes
 from fivefold.values.fields import Count, check
-from fivefold_bench.data import Dataset, Question, Unit, by_session
+from fivefold_bench.data import Dataset, Unit, by_session
 
 BASELINES = ("dense", "bm25")
 """What these two names mean in a run: plain searches without the engine."""

@@ -7,13 +7,14 @@ import json
 import tempfile
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, get_args, overload
 
-from fivefold.values.memory import Record
-from fivefold.values.serialize import Value
+from fivefold.evaluation import Question
+from fivefold.values.memory import ROLES, Memory, Record
 
 # Values laid down in a temporary file and read back one at a time, so that a large dataset needs little memory.
 
@@ -81,20 +82,6 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Value):
-    """A question and the ids, of memories or of sessions, that answer it; `stale` answered it before a change."""
-
-    id: str
-    namespace: str
-    text: str
-    relevant: tuple[str, ...]
-    category: str = "all"
-    now: datetime | None = None
-    history: tuple[str, ...] = ()
-    stale: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """The answers that a question offers, and the place of the right one."""
 
@@ -121,6 +108,24 @@ class Dataset:
     measures: tuple[str, ...] = ()
     choices: Mapping[str, Choice] = field(default_factory=dict)
     sessions: Dataset | None = None
+
+
+def spoken(memory: Record | Memory) -> str:
+    """The text of a memory as the plain baselines have it: with its speaker if that is a person, without a date."""
+    has_name = memory.speaker and memory.speaker.casefold() not in ROLES
+    return f"{memory.speaker}: {memory.content}" if has_name else memory.content
+
+
+def turn_of(id: str, content: str, role: str, session: str, index: int, event_at: datetime) -> Record:
+    """A turn of a talk with an assistant as a memory."""
+    texts = {f"{role}_text": content} if role in ("user", "assistant") else {}
+    place = {"session_id": session, "turn_index": index, "event_at": event_at}
+    return Record(id=id, content=content, speaker=role, kind="turn", **place, **texts)  # type: ignore[arg-type]
+
+
+def tallied(tally: Counter[str], labels: Mapping[str, str], always: Sequence[str]) -> tuple[str, ...]:
+    """What reading a file left out or repaired, as notes; a count of nothing is told only where it always is."""
+    return tuple(f"{words}: {tally[what]}" for what, words in labels.items() if what in always or tally[what])
 
 
 def sessions_of(records: Sequence[Record]) -> dict[str, str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fivefold.errors import Call, InvalidInput
 from fivefold.values.serialize import Json, Value
@@ -91,25 +90,19 @@ def diff(a: Path, b: Path, recipes: str | None = None, metric: str = "recall@10"
         worse=sum(gap < -EVEN for gap in gaps.values()),
         same=len(shared) - len(moved),
         mean=round(sum(gaps.values()) / len(gaps), 6),
-        changes=tuple(_change(before[id], after[id], gaps[id], metric) for id in moved),
+        changes=tuple(
+            Change(id, line.text, line.category, round(gaps[id], 6), _side(line, metric), _side(after[id], metric))
+            for id, line in ((id, before[id]) for id in moved)
+        ),
     )
-
-
-def _change(before: Line, after: Line, gap: float, metric: str) -> Change:
-    a, b = _side(before, metric), _side(after, metric)
-    return Change(before.question, before.text, before.category, round(gap, 6), a, b)
 
 
 def _side(line: Line, metric: str) -> Side:
     places = {id: place for place, id in enumerate(line.ranking, 1)}
     ids = [id for id in line.ranking if id in line.relevant or places[id] <= EXPLAINED]
-    explanations = tuple(_explanation(line, id, places[id]) for id in ids)
+    texts = {id: line.explained.get(id, f"#{places[id]}  a baseline, nothing but its rank") for id in ids}
+    explanations = tuple(f"{'gold ' if id in line.relevant else ''}{id}\n{text}" for id, text in texts.items())
     return Side(line.scores[metric], {id: places.get(id) for id in line.relevant}, explanations)
-
-
-def _explanation(line: Line, id: str, place: int) -> str:
-    mark = "gold " if id in line.relevant else ""
-    return f"{mark}{id}\n{line.explained.get(id, f'#{place}  a baseline, nothing but its rank')}"
 
 
 def _choose_recipes(
@@ -158,7 +151,9 @@ def _answers(path: Path, recipe: str) -> dict[str, Line]:
     """What a recipe answered, from the file next to the results."""
     file = path.with_name(QUESTIONS)
     try:
-        answers = {line.question: line for line in _lines(file) if line.recipe == recipe}
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            read = (_line(json.loads(text)) for text in lines)
+            answers = {line.question: line for line in read if line.recipe == recipe}
     except FileNotFoundError:
         raise InvalidInput(f"{QUESTIONS} is missing next to {path}; a run writes both to its folder") from None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -168,23 +163,14 @@ def _answers(path: Path, recipe: str) -> dict[str, Line]:
     return answers
 
 
-def _lines(path: Path) -> Iterator[Line]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for text in lines:
-            yield _line(json.loads(text))
-
-
 def _line(data: Json) -> Line:
-    def texts(value: Any) -> tuple[str, ...]:
-        return tuple(str(item) for item in value)
-
     return Line(
         recipe=data["recipe"],
         question=data["question"],
         text=data["text"],
         category=data["category"],
-        relevant=texts(data["relevant"]),
-        ranking=texts(data["ranking"]),
+        relevant=tuple(map(str, data["relevant"])),
+        ranking=tuple(map(str, data["ranking"])),
         scores={str(name): float(value) for name, value in data["scores"].items()},
         explained={str(id): str(text) for id, text in data["explained"].items()},
     )

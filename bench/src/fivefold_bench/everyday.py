@@ -1,48 +1,87 @@
-"""The benchmark of everyday lives, from its options to its results and files."""
+"""Everyday lives: what people ask their own memory, and whether a change of mind is linked when it is written."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
 from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.evaluation import (
+    DEPTHS,
+    KINDS,
+    NEVER,
+    K,
+    Life,
+    Outcome,
+    calibrate,
+    figures_by_kind,
+    outcome,
+    overall_figures,
+    read_life,
+)
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import RACED
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
-from fivefold.values.reports import Report
+from fivefold.values.json_files import Fields, document, lines
 from fivefold.values.serialize import Json, Value
 from fivefold.version import VERSION
 from fivefold_bench.benchmark import Options, check_options, reduce_recipe
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import BASELINES, Contestant, contestants_for
-from fivefold_bench.lives import (
-    DEPTHS,
-    KINDS,
-    NEVER,
-    PARTS,
-    Figures,
-    K,
-    Outcome,
-    Part,
-    calibrate,
-    figures_by_kind,
-    load_lives,
-    outcome,
-    overall_figures,
-    shipped_lives,
-)
-from fivefold_bench.reading import Fields, lines
-from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, spread, write_questions
+from fivefold_bench.data import Dataset
+from fivefold_bench.jsonl import plain_texts
+from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, rounded, spread, write_questions
 from fivefold_bench.run import Run, run_contestants
-from fivefold_bench.scores import Ablation, Measured, Numbers, Scores, worth_of
+from fivefold_bench.scores import Ablation, Measured, Numbers, worth_of
+
+Part = Literal["choose", "report", "all"]
+"""Lives that may be looked at to choose and fit, lives that only report, or both."""
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+LIVES = Path(__file__).with_name("everyday_data") / "lives"
+INDEX = "index.json"
+"""Which of the shipped lives are for choosing and which only report."""
+
+
+def shipped_lives(part: Part) -> list[Path]:
+    """The files of the shipped lives of one part, or of both."""
+    index = Fields.of(INDEX, document(LIVES / INDEX))
+    names = [name for each in PARTS[:2] if part in (each, "all") for name in index.entries(each)]
+    if not names:
+        raise InvalidInput(f"no shipped life is for {part!r}; take one of {', '.join(PARTS)}", field="lives")
+    return [LIVES / f"{name}.json.xz" for name in names]
+
+
+def load_lives(paths: Sequence[Path]) -> Dataset:
+    """A namespace for each life, with all of its questions, also those that nothing answers."""
+    lives: dict[str, Life] = {}
+    for path in paths:
+        life = read_life(path)
+        if life.name in lives:
+            raise InvalidInput(f"two files are of a life called {life.name!r}; rename one of them")
+        lives[life.name] = life
+    unread = sorted({name for life in lives.values() for name in life.unread})
+    return Dataset(
+        name="everyday",
+        unit="turn",
+        memories={name: life.memories for name, life in lives.items()},
+        questions=tuple(question for life in lives.values() for question in life.questions),
+        plain={name: list(plain_texts(life.memories, "turn")) for name, life in lives.items()},
+        notes=(f"fields of memories that are not stored: {', '.join(unread)}",) if unread else (),
+    )
+
 
 # How much more often one recipe is right at once than another, with an interval over people and their questions.
 
@@ -148,19 +187,11 @@ def measure_changes(cases: Sequence[Case], choice: str, progress: bool = False) 
     with bar("Writing changes", len(cases), show=progress) as advance:
         for start in range(0, len(cases), BATCH):
             batch = cases[start : start + BATCH]
-            verdicts += _write_batch(batch, model)
+            with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/changes.db")) as store:
+                verdicts += [_write(store, f"case-{number}", model, case) for number, case in enumerate(batch)]
             advance(len(batch))
     by_person = {person: [each for each in verdicts if each.case.person == person] for person in PERSONS}
     return [_figures(person, each) for person, each in by_person.items() if each]
-
-
-def _write_batch(cases: Sequence[Case], model: Embedder) -> list[Verdict]:
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_store(str(Path(folder) / "changes.db"))
-        try:
-            return [_write(store, f"case-{number}", model, case) for number, case in enumerate(cases)]
-        finally:
-            store.close()
 
 
 def _write(store: Store, namespace: str, model: Embedder, case: Case) -> Verdict:
@@ -168,29 +199,18 @@ def _write(store: Store, namespace: str, model: Embedder, case: Case) -> Verdict
     older = engine.remember(case.older, speaker=case.older_speaker, event_at=SAID).id
     report = engine.remember(case.newer, speaker=case.newer_speaker, event_at=SAID + LATER)
     linked = any(link.target == older for link in report.superseded)
-    return Verdict(case, linked, linked or _is_likely(report, older))
-
-
-def _is_likely(report: Report, older: str) -> bool:
-    return any(link.target == older and link.relation in ("likely", "supersedes") for link in report.linked)
+    likely = any(link.target == older and link.relation in ("likely", "supersedes") for link in report.linked)
+    return Verdict(case, linked, linked or likely)
 
 
 def _figures(person: str, verdicts: Sequence[Verdict]) -> ChangeFigures:
+    def shares(found: Sequence[Verdict]) -> tuple[int, float, float]:
+        linked, likely = sum(each.linked for each in found), sum(each.likely for each in found)
+        count = len(found)
+        return (count, round(linked / count, 6), round(likely / count, 6)) if count else (0, 0.0, 0.0)
+
     changes = [each for each in verdicts if each.case.replaces]
-    others = [each for each in verdicts if not each.case.replaces]
-    return ChangeFigures(
-        person,
-        len(changes),
-        _share([each.linked for each in changes]),
-        _share([each.likely for each in changes]),
-        len(others),
-        _share([each.linked for each in others]),
-        _share([each.likely for each in others]),
-    )
-
-
-def _share(values: Sequence[bool]) -> float:
-    return round(sum(values) / len(values), 6) if values else 0.0
+    return ChangeFigures(person, *shares(changes), *shares([each for each in verdicts if not each.case.replaces]))
 
 
 def _case(line: Fields) -> Case:
@@ -198,14 +218,8 @@ def _case(line: Fields) -> Case:
     for field, value, known in (("relation", relation, RELATIONS), ("person", person, PERSONS)):
         if value not in known:
             raise line.fault(field, f"{value!r} is unknown; known are {', '.join(known)}")
-    return Case(
-        older=line.text("older"),
-        newer=line.text("newer"),
-        older_speaker=line.name("older_speaker"),
-        newer_speaker=line.name("newer_speaker"),
-        replaces=relation == RELATIONS[0],
-        person=person,
-    )
+    texts, speakers = (line.text("older"), line.text("newer")), (line.name("older_speaker"), line.name("newer_speaker"))
+    return Case(*texts, *speakers, relation == RELATIONS[0], person)
 
 
 PLAIN = ("dense", "recipe:dense")
@@ -235,7 +249,11 @@ def run_everyday(
     outcomes = judge(run)
     ablation: Ablation | None = None
     if whole is not None and whole.recipe is not None:
-        ablation = worth_of(whole.name, whole.recipe, _scores(outcomes), reasons, options.seed or 0, MEASURED)
+        scores = {
+            name: {each.question: each.scores() for each in every if each.kind != NEVER}
+            for name, every in outcomes.items()
+        }
+        ablation = worth_of(whole.name, whole.recipe, scores, reasons, options.seed or 0, MEASURED)
         run = replace(run, contestants=tuple(contestants))
     results = collect(run, outcomes, options.seed, notes, ablation)
     linked = measure_changes(shipped_cases(part), options.embedder, progress) if changes else []
@@ -248,7 +266,7 @@ def judge(run: Run) -> Outcomes:
     """What became of every question."""
     return {
         contestant.name: [
-            outcome(question, answer)
+            outcome(question, answer.ranking, answer.found, answer.chances)
             for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True)
         ]
         for contestant in run.contestants
@@ -263,14 +281,17 @@ def collect(
     names = [contestant.name for contestant in run.contestants]
     counts = {kind: sum(question.category == kind for question in questions) for kind in KINDS}
     reference = reference_of(names)
+    differences = [
+        difference(reference, plain, outcomes[reference], outcomes[plain], seed or 0)
+        for plain in PLAIN
+        if plain in names and plain != reference
+    ]
     return {
         "dataset": run.dataset.name,
         "unit": run.dataset.unit,
         "embedder": run.embedder,
         "reference": reference,
-        "recipes": {
-            contestant.name: _result(run, contestant, outcomes[contestant.name]) for contestant in run.contestants
-        },
+        "recipes": {each.name: _result(run, each, outcomes[each.name]) for each in run.contestants},
         "fivefold": VERSION,
         "k": list(DEPTHS),
         "seed": seed,
@@ -278,7 +299,7 @@ def collect(
         "categories": {kind: count for kind, count in counts.items() if count},
         "notes": [*run.dataset.notes, *notes, *run.notes],
         "definitions": {each.name: each.recipe.to_dict() if each.recipe else None for each in run.contestants},
-        "differences": [item.to_dict() for item in _differences(reference, names, outcomes, seed or 0)],
+        "differences": [item.to_dict() for item in differences],
         "ablation": ablation.to_dict() if ablation else None,
     }
 
@@ -293,33 +314,14 @@ def _result(run: Run, contestant: Contestant, outcomes: Sequence[Outcome]) -> Js
     calibration = calibrate(outcomes)
     return {
         "n": len(outcomes),
-        "overall": _rounded({**overall_figures(outcomes), "error": calibration.error if calibration else None}),
-        "by_category": {kind: _rounded(figures) for kind, figures in figures_by_kind(outcomes).items()},
+        "overall": rounded({**overall_figures(outcomes), "error": calibration.error if calibration else None}),
+        "by_category": {kind: rounded(figures) for kind, figures in figures_by_kind(outcomes).items()},
         "calibration": calibration.to_dict() if calibration else None,
         "latency_ms": {
             "encode": spread(run.encode_ms),
             "recall": spread([answer.ms for answer in run.answers[contestant.name]]),
         },
     }
-
-
-def _differences(reference: str, names: Sequence[str], outcomes: Outcomes, seed: int) -> list[Difference]:
-    return [
-        difference(reference, plain, outcomes[reference], outcomes[plain], seed)
-        for plain in PLAIN
-        if plain in names and plain != reference
-    ]
-
-
-def _scores(outcomes: Outcomes) -> dict[str, Scores]:
-    """The figures of every question that can be answered."""
-    return {
-        name: {each.question: each.scores() for each in every if each.kind != NEVER} for name, every in outcomes.items()
-    }
-
-
-def _rounded(figures: Figures) -> dict[str, float | None]:
-    return {name: None if value is None else round(value, 6) for name, value in figures.items()}
 
 
 def _benchmark_write(folder: Path, run: Run, results: Json, outcomes: Outcomes) -> list[Path]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fivefold.evaluation import COVER, HITS, NEVER
 from fivefold.values.serialize import Json
 from fivefold_bench.contestants import BASELINES
-from fivefold_bench.lives import COVER, HITS, NEVER
 from fivefold_bench.plots import looks_of, page, save
 from fivefold_bench.results import EVERYDAY_PLOTS
-from fivefold_bench.tables import Row, markdown_table, p_text, share, signed
+from fivefold_bench.tables import Row, Section, ablation, markdown_sections, plain_rows, share, signed
 
 # The tables of a run over everyday lives, as rows for the terminal and as Markdown.
 
@@ -22,6 +22,8 @@ UNMARKED = frozenset({"never", "refused"})
 DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
 CHANGES = ("person", "changes", "linked", "at least likely", "others", "falsely linked", "falsely likely")
 BINS = ("chance", "hits", "mean chance", "right")
+CHANCES = "chances of {}: how often hits with such a chance are right"
+LINKED = "changes linked when they are written, in the first and in the third person"
 WORTHS = ("part", "hit@1", "hit@5", COVER, "better", "worse", "p")
 
 
@@ -91,28 +93,11 @@ def changes(results: Json) -> list[tuple[str, ...]]:
     """How many changes are linked when they are written, and how much else."""
     return [
         (
-            item["person"],
-            str(item["changes"]),
-            share(item["linked"]),
-            share(item["likely"]),
-            str(item["others"]),
-            share(item["falsely_linked"]),
-            share(item["falsely_likely"]),
+            *(item["person"], str(item["changes"]), share(item["linked"]), share(item["likely"])),
+            *(str(item["others"]), share(item["falsely_linked"]), share(item["falsely_likely"])),
         )
         for item in results["changes"]
     ]
-
-
-def ablation(results: Json) -> list[tuple[str, ...]]:
-    """What each part is worth; one the recipe cannot do without has no figures."""
-    return [(item["part"], *_worth(item)) for item in results["ablation"]["parts"]]
-
-
-def _worth(item: Json) -> list[str]:
-    if item["p"] is None:
-        return ["–"] * (len(WORTHS) - 1)
-    worth = [signed(item["worth"][metric]) for metric in WORTHS[1:4]]
-    return [*worth, str(item["better"]), str(item["worse"]), p_text(item["p"])]
 
 
 def notes(results: Json) -> Iterator[str]:
@@ -131,32 +116,27 @@ def notes(results: Json) -> Iterator[str]:
 
 def markdown(results: Json) -> str:
     """All tables of a run as one page."""
-    lines = ["# everyday"]
-    for title, table in sections(results):
-        lines += ["", f"## {title}", "", *table]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+    lines = ["# everyday", *markdown_sections(sections(results)), "", *(f"- {note}" for note in notes(results))]
+    return "\n".join(lines) + "\n"
 
 
-def sections(results: Json) -> Iterator[tuple[str, list[str]]]:
-    """The title and the Markdown lines of every table that has rows."""
+def sections(results: Json) -> Iterator[Section]:
+    """Every table that has rows."""
     reference = results["reference"]
-    for title, first, (columns, rows) in (
-        ("All answerable questions", "recipe", overall(results)),
-        (f"{reference} by kind", "kind", by_kind(results, reference)),
-        ("hit@1 by kind", "kind", kinds_by_recipe(results)),
+    yield Section("All answerable questions", "", "recipe", *overall(results))
+    yield Section(f"{reference} by kind", f"{reference} by kind of question", "kind", *by_kind(results, reference))
+    if len(results["recipes"]) > 1:
+        yield Section("hit@1 by kind", "hit@1 by kind of question", "kind", *kinds_by_recipe(results))
+    whole = f"hat each part of {results['ablation']['recipe']} is worth" if results["ablation"] else ""
+    plain = "ver plain vectors, with 95 % confidence"
+    for title, heading, columns, cells, left in (
+        (f"O{plain}", f"o{plain}", DIFFERENCES, differences(results), 1),
+        (f"Chances of {reference}", CHANCES.format(reference), BINS, reliability(results, reference), 0),
+        ("Changes linked on writing", LINKED, CHANGES, changes(results), 0),
+        (f"W{whole}", f"w{whole}; above 0: it helps", WORTHS, ablation(results, WORTHS) if whole else [], 0),
     ):
-        yield title, list(markdown_table((first, *columns), rows))
-    for title, head, cells in _further(results):
         if cells:
-            yield title, list(markdown_table(head, [Row(each[0], each[1:]) for each in cells]))
-
-
-def _further(results: Json) -> Iterator[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
-    yield "Over plain vectors, with 95 % confidence", DIFFERENCES, differences(results)
-    yield f"Chances of {results['reference']}", BINS, reliability(results, results["reference"])
-    yield "Changes linked on writing", CHANGES, changes(results)
-    if results["ablation"]:
-        yield f"What each part of {results['ablation']['recipe']} is worth", WORTHS, ablation(results)
+            yield Section(title, heading, columns[0], columns[1:], plain_rows(cells), left)
 
 
 def _best(column: str, values: Sequence[float | None]) -> float | None:
@@ -175,11 +155,11 @@ BAR = 0.38
 
 
 def draw(folder: Path, results: Json) -> None:
-    """Every plot as a PNG file in `folder`; without chances there is no plots_reliability diagram."""
+    """Every plot as a PNG file in `folder`; without chances there is no reliability diagram."""
     by_kind, reliable = EVERYDAY_PLOTS
     hits_by_kind(folder / by_kind, results)
     if any(each["calibration"] for each in results["recipes"].values()):
-        plots_reliability(folder / reliable, results)
+        draw_reliability(folder / reliable, results)
 
 
 def hits_by_kind(path: Path, results: Json) -> None:
@@ -208,22 +188,16 @@ def hits_by_kind(path: Path, results: Json) -> None:
     save(figure, path)
 
 
-def plots_reliability(path: Path, results: Json) -> None:
+def draw_reliability(path: Path, results: Json) -> None:
     """A line for each recipe that gives chances: the share of right hits by the chance they were given."""
     figure, axes = page("Chances and truth, first five hits of each question", width=6.4, height=5.0)
     axes.plot([0, 1], [0, 1], color="#BBBBBB", linestyle="--", linewidth=1.0, label="true chances")
     looks = looks_of(list(results["recipes"]))
     for name, each in results["recipes"].items():
         if each["calibration"]:
-            bins = each["calibration"]["bins"]
+            chances, right = zip(*((one["chance"], one["right"]) for one in each["calibration"]["bins"]), strict=True)
             label = f"{name}, error {each['calibration']['error']:.3f}"
-            axes.plot(
-                [one["chance"] for one in bins],
-                [one["right"] for one in bins],
-                label=label,
-                markersize=5,
-                **looks[name],
-            )
+            axes.plot(chances, right, label=label, markersize=5, **looks[name])
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.set_xlabel("mean chance of the hits")

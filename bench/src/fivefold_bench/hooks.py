@@ -28,7 +28,7 @@ from fivefold.hooks.state import HookSettings, State
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.text.progress import bar
-from fivefold_bench.measures import Measure, VariedSample, figure, new_questions, write_rate
+from fivefold_bench.measures import Measure, VariedSample, figure, milliseconds, new_questions, write_rate
 
 LIMIT_MS = 50.0
 """What a hook may add at the 95th percentile."""
@@ -79,7 +79,10 @@ class _Project:
     def turn(self, agent: Agent, number: int, question: str) -> None:
         """What an agent runs in one turn."""
         with self.transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(_line(number, question)) + "\n")
+            # Both Claude Code's and Codex's reader understand such a line.
+            line = {"type": "user", "sessionId": "bench", "message": {"role": "user", "content": question}}
+            at = f"2026-01-01T00:00:00.{number % 1000:03d}Z"
+            file.write(json.dumps({**line, "uuid": f"u{number}", "timestamp": at}) + "\n")
         for event in agent.events:
             if event in RARE and number % 10:
                 continue
@@ -92,9 +95,9 @@ class _Project:
         self.run_baseline()
 
     def run_baseline(self) -> None:
-        start = time.perf_counter()
-        subprocess.run(["/bin/sh", "-c", f"{sys.executable} -I -S -c pass"], input=b"", capture_output=True, check=True)
-        self.times.setdefault((BASELINE, ""), []).append((time.perf_counter() - start) * 1000)
+        line = ["/bin/sh", "-c", f"{sys.executable} -I -S -c pass"]
+        ms = milliseconds(subprocess.run, line, input=b"", capture_output=True, check=True)
+        self.times.setdefault((BASELINE, ""), []).append(ms)
 
     def wait_until_stored(self) -> None:
         end = time.monotonic() + START_S
@@ -121,7 +124,10 @@ def measure_hooks(size: int, rounds: int, progress: bool = False) -> list[Measur
         project = _Project(Path(folder) / "project", State(Path(folder) / "state"))
         (project.folder / ".git").mkdir(parents=True)
         project.state.save_settings(HookSettings(store=str(Path(folder) / "memory.db"), min_chance=0.0))
-        _fill(project, size, progress)
+        store = SqliteStore(project.state.settings().store)
+        with Engine(store, namespace_of(str(project.folder)), embedder=_Pinned()) as engine:
+            engine.configure(find_changes=False, find_repeats=False)
+            write_rate(engine, size, progress)
         try:
             _start(project)
             with bar("Running hooks", rounds * len(AGENTS), show=progress) as advance:
@@ -130,18 +136,11 @@ def measure_hooks(size: int, rounds: int, progress: bool = False) -> list[Measur
                         project.turn(agent, number, question)
                         advance(1)
         finally:
-            _end(project.state)
+            send(project.state, END)
+            end = time.monotonic() + 10
+            while project.state.socket.exists() and time.monotonic() < end:
+                time.sleep(0.05)
         return list(_measures(project, size))
-
-
-def _fill(project: _Project, size: int, progress: bool) -> None:
-    store = SqliteStore(project.state.settings().store)
-    engine = Engine(store, namespace_of(str(project.folder)), embedder=_Pinned())
-    engine.configure(find_changes=False, find_repeats=False)
-    try:
-        write_rate(engine, size, progress)
-    finally:
-        engine.close()
 
 
 def _start(project: _Project) -> None:
@@ -156,13 +155,6 @@ def _start(project: _Project) -> None:
     project.times.clear()
 
 
-def _end(state: State) -> None:
-    send(state, END)
-    end = time.monotonic() + 10
-    while state.socket.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-
-
 def _measures(project: _Project, size: int) -> Iterator[Measure]:
     for (agent, event), ms in project.times.items():
         p50, p95, p99 = (float(value) for value in np.percentile(ms, (50, 95, 99)))
@@ -170,15 +162,3 @@ def _measures(project: _Project, size: int) -> Iterator[Measure]:
         yield Measure(f"{agent} {event}".strip(), size, p50, p95, p99, "ms", limit, p95 <= LIMIT_MS)
     share = 100 * project.answered / max(1, project.asked)
     yield figure("prompts answered in time", size, share, "%")
-
-
-def _line(number: int, text: str) -> dict[str, object]:
-    """A line of a transcript, which both Claude Code's and Codex's reader understand."""
-    at = f"2026-01-01T00:00:00.{number % 1000:03d}Z"
-    return {
-        "type": "user",
-        "sessionId": "bench",
-        "uuid": f"u{number}",
-        "timestamp": at,
-        "message": {"role": "user", "content": text},
-    }

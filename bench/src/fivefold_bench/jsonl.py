@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import ROLES, Record, record_of
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, lines
+from fivefold.values.memory import Record, record_of
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_history, checked_name
-from fivefold_bench.data import UNITS, Dataset, Question, Unit
-from fivefold_bench.reading import Fields, find_file, lines
+from fivefold_bench.data import UNITS, Dataset, Unit, spoken
+from fivefold_bench.reading import find_file
 
 MEMORY_FIELDS = (
     "id",
@@ -130,5 +132,4 @@ def plain_texts(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, st
     for record in records:
         id = record.id if unit == "turn" else record.session_id
         if id is not None:
-            has_name = record.speaker and record.speaker.casefold() not in ROLES
-            yield id, f"{record.speaker}: {record.content}" if has_name else record.content
+            yield id, spoken(record)

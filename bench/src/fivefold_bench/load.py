@@ -62,26 +62,9 @@ class Target:
 @contextmanager
 def serving(location: str, embedder: str | None, workers: int = 1) -> Iterator[Target]:
     """A real `fivefold serve` on a free port of this machine; stopped at the end, which must go well."""
-    command = [
-        sys.executable,
-        "-m",
-        "fivefold",
-        "serve",
-        "--store",
-        location,
-        "--port",
-        "0",
-        "--rate",
-        "0",
-        "--maintain",
-        "0",
-        "--log-level",
-        "error",
-        "--json",
-        "--workers",
-        str(workers),
-        *(["--embedder", embedder] if embedder else []),
-    ]
+    fixed = "--port 0 --rate 0 --maintain 0 --log-level error --json".split()
+    chosen = ["--store", location, "--workers", str(workers), *(["--embedder", embedder] if embedder else [])]
+    command = [sys.executable, "-m", "fivefold", "serve", *fixed, *chosen]
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert process.stdout is not None
@@ -197,7 +180,8 @@ def run_load(load: Load, progress: bool = False) -> LoadReport:
         location = load.store or str(Path(folder) / "served.db")
         own = load.url is None and load.store is None
         if own:
-            _prepare(location, load.embedder)
+            with fivefold.open(location, namespace=NAMESPACE, embedder=load.embedder) as engine:
+                engine.remember_many(sample.memories())
             figures += _in_library(location, load, name, progress)
             if load.workers > 1:
                 figures += _by_one_worker(location, load, name, progress)
@@ -225,11 +209,6 @@ def _target(load: Load, location: str) -> Iterator[Target]:
             yield target
     except Failed as error:
         raise ServerFailed(f"{(load.url or 'the server').rstrip('/')} does not answer as it should: {error}") from None
-
-
-def _prepare(location: str, embedder: str | None) -> None:
-    with fivefold.open(location, namespace=NAMESPACE, embedder=embedder) as engine:
-        engine.remember_many(sample.memories())
 
 
 def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Figure]:
@@ -330,12 +309,9 @@ def _figures(who: str, account: Account, seconds: float) -> list[Figure]:
     """Each operation, and all together."""
     every = [one for times in account.times.values() for one in times]
     rows = {**dict(sorted(account.times.items())), "all": every}
-    return [
-        Figure(who, operation, len(times), round(len(times) / seconds, 1), *_spread(times))
-        for operation, times in rows.items()
-        if times
-    ]
-
-
-def _spread(times: list[float]) -> list[float]:
-    return [round(float(value), 2) for value in np.percentile(times, [50, 95, 99, 100])]
+    found = []
+    for operation, times in rows.items():
+        if times:
+            spread = (round(float(value), 2) for value in np.percentile(times, [50, 95, 99, 100]))
+            found.append(Figure(who, operation, len(times), round(len(times) / seconds, 1), *spread))
+    return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from multiprocessing.synchronize import Barrier
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from fivefold import sample
@@ -35,29 +35,6 @@ class Failed(Exception):
 
 class Gone(Failed):
     """The memory or recall does not exist."""
-
-
-class LoadApi(Protocol):
-    """The operations of a load, as an agent would use them."""
-
-    def recall(self, question: str) -> tuple[str, list[str]]:
-        """The recall's id, and those of the memories it returned."""
-
-    def context(self, question: str) -> None: ...
-
-    def used(self, recall: str, ids: Sequence[str]) -> None: ...
-
-    def add(self, record: Record) -> Sequence[str]:
-        """The id it was stored under, if it was new."""
-
-    def batch(self, records: Sequence[Record]) -> Sequence[str]: ...
-
-    def get(self, id: str) -> None: ...
-
-    def page(self, cursor: str | None = None, limit: int = 20) -> tuple[list[str], str | None]:
-        """Ids, and where the next page begins."""
-
-    def forget(self, id: str) -> None: ...
 
 
 class EngineApi:
@@ -116,10 +93,10 @@ class HttpApi:
         self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})
 
     def add(self, record: Record) -> Sequence[str]:
-        return _stored_ids(self._request("POST", "/memories", record))
+        return list(self._request("POST", "/memories", record)["stored"])
 
     def batch(self, records: Sequence[Record]) -> Sequence[str]:
-        return _stored_ids(self._request("POST", "/memories/batch", {"records": [*records]}))
+        return list(self._request("POST", "/memories/batch", {"records": [*records]})["stored"])
 
     def get(self, id: str) -> None:
         self._request("GET", f"/memories/{quote(id, safe='')}")
@@ -154,9 +131,8 @@ class HttpApi:
             raise Failed(f"{method}: the answer is not JSON", sure=False) from None
 
 
-def _stored_ids(report: Mapping[str, Any]) -> list[str]:
-    return [str(id) for id in report["stored"]]
-
+LoadApi = EngineApi | HttpApi
+"""The operations of a load, as an agent would use them."""
 
 BATCH = 10
 MEET_S = 300
@@ -215,7 +191,10 @@ class Client:
         self._mix = mix
         self._chance = random.Random(seed)
         self._questions = [question.query for question in sample.questions()]
-        self._records = _named_records(name, seed)
+        self._records = (  # with ids that tell whose they are
+            {**record, "event_at": record["event_at"].isoformat(), "id": f"{name}-{number}"}
+            for number, record in enumerate(records(10**9, seed))
+        )
         self._mine: list[str] = []
         self._last: tuple[str, list[str]] | None = None
 
@@ -247,7 +226,7 @@ class Client:
         if operation == "used" and (self._last is None or not self._last[1]):
             operation = "recall"
         acts: dict[str, Callable[[], object]] = {
-            "recall": lambda: self._recall(question),
+            "recall": lambda: setattr(self, "_last", self._api.recall(question)),
             "context": lambda: self._api.context(question),
             "used": self._used,
             "add": lambda: self._write([next(self._records)]),
@@ -257,9 +236,6 @@ class Client:
             "forget": self._forget,
         }
         return operation, acts[operation]
-
-    def _recall(self, question: str) -> None:
-        self._last = self._api.recall(question)
 
     def _used(self) -> None:
         assert self._last is not None
@@ -285,12 +261,6 @@ class Client:
                 self.account.unsure.add(id)
             raise
         self.account.forgotten.add(id)
-
-
-def _named_records(name: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Records with ids that tell whose they are."""
-    for number, record in enumerate(records(10**9, seed)):
-        yield {**record, "event_at": record["event_at"].isoformat(), "id": f"{name}-{number}"}
 
 
 _meeting: list[Barrier] = []

@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_text, visible
-from fivefold_bench.data import Dataset, Question
-from fivefold_bench.reading import Fields, listed
+from fivefold_bench.data import Dataset, tallied
+from fivefold_bench.reading import listed
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 DATE = "%I:%M %p on %d %B, %Y"
@@ -22,6 +24,13 @@ APART = timedelta(seconds=1)
 
 ASKED_AFTER = timedelta(days=1)
 """From a conversation's last session to its questions."""
+
+NOTES = {
+    "repaired": "evidence strings repaired",
+    "dropped": "evidence ids dropped that name no turn",
+    "left out": "questions left out because they have no evidence",
+    "empty": "empty turns skipped",
+}
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):(\d+)")
@@ -51,18 +60,8 @@ def load(path: str | Path) -> Dataset:
             sample: [(turn.id or "", f"{turn.speaker}: {turn.content}") for turn in turns]
             for sample, turns in memories.items()
         },
-        notes=_notes(tally),
+        notes=tallied(tally, NOTES, always=("repaired", "dropped", "left out")),
     )
-
-
-def _notes(tally: Counter[str]) -> tuple[str, ...]:
-    labels = (
-        ("repaired", "evidence strings repaired"),
-        ("dropped", "evidence ids dropped that name no turn"),
-        ("left out", "questions left out because they have no evidence"),
-        ("empty", "empty turns skipped"),
-    )
-    return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "empty" or tally[what])
 
 
 def _turns(talk: Fields, tally: Counter[str]) -> Iterator[Record]:
@@ -113,26 +112,24 @@ def moment(fields: Fields, name: str, form: str) -> datetime:
 
 
 def _questions(talk: Fields, turns: list[Record], tally: Counter[str]) -> Iterator[Question]:
-    id_of = {_canonical_id(turn.id or ""): turn.id or "" for turn in turns}
+    id_of = {}
+    for id in (turn.id or "" for turn in turns):
+        match = _TURN.fullmatch(id)
+        id_of[f"D{int(match[1])}:{int(match[2])}" if match else id] = id
     sample = talk.name("sample_id")
     now = max((turn.event_at for turn in turns if turn.event_at), default=None)
     for index, value in enumerate(talk.entries("qa")):
         question = Fields.of(f"{talk.where}, question {index + 1}", value)
-        text, category = question.text("question"), _category(question)
+        text, category = question.text("question"), question.value("category")
+        if isinstance(category, bool) or not isinstance(category, int) or category not in CATEGORIES:
+            known = ", ".join(f"{number} ({name})" for number, name in CATEGORIES.items())
+            raise question.fault("category", f"{category!r} is unknown; it is one of {known}")
         relevant = _evidence(question, id_of, tally)
         if not relevant:
             tally["left out"] += 1
             continue
         assert now is not None
-        yield Question(f"{sample}:{index}", sample, text, relevant, category, now + ASKED_AFTER)
-
-
-def _category(question: Fields) -> str:
-    value = question.value("category")
-    if isinstance(value, bool) or not isinstance(value, int) or value not in CATEGORIES:
-        known = ", ".join(f"{number} ({name})" for number, name in CATEGORIES.items())
-        raise question.fault("category", f"{value!r} is unknown; it is one of {known}")
-    return CATEGORIES[value]
+        yield Question(f"{sample}:{index}", sample, text, relevant, CATEGORIES[category], now + ASKED_AFTER)
 
 
 def _evidence(question: Fields, id_of: Mapping[str, str], tally: Counter[str]) -> tuple[str, ...]:
@@ -150,8 +147,3 @@ def _evidence(question: Fields, id_of: Mapping[str, str], tally: Counter[str]) -
         tally["repaired"] += bool(ids)
         tally["dropped"] += max(1, len(names)) - len(ids)
     return tuple(relevant)
-
-
-def _canonical_id(id: str) -> str:
-    match = _TURN.fullmatch(id)
-    return f"D{int(match[1])}:{int(match[2])}" if match else id

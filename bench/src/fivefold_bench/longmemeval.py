@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import Fields, kind_of
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
-from fivefold_bench.data import Dataset, LazyList, Place, Question, Spool, Unit
+from fivefold_bench.data import Dataset, LazyList, Place, Spool, Unit, tallied, turn_of
 from fivefold_bench.locomo import APART, moment
-from fivefold_bench.reading import Fields, JsonStream, json_stream, kind_of
+from fivefold_bench.reading import JsonStream, json_stream
 
 POOL = "longmemeval"
 """The namespace that all sessions share when they are pooled."""
@@ -31,6 +33,13 @@ MEASURES = tuple(f"{name}@{k}" for k in (5, 10) for name in ("recall_any", "reca
 """What LongMemEval's own script prints of a retrieval, and the recall that others report."""
 
 UNMARKED = "no turn is marked by has_answer, so only sessions can be scored"
+
+NOTES = {
+    "unanswerable": f"questions left out that no session answers (…{UNANSWERABLE})",
+    "empty": "empty turns skipped",
+    "redated": "repeated sessions with another date, the first date used",
+    "unmarked": "questions left out because none of their turns is marked as evidence",
+}
 
 _PARTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
@@ -86,27 +95,16 @@ def load(path: str | Path, pool: bool | None = None, unit: Unit | None = "sessio
         memories={space: _memories(spool, stored) for space, stored in spaces.items()},
         questions=[item.question for item in asked],
         plain={space: _plain(spool, stored, "session") for space, stored in spaces.items()},
-        notes=(*_notes(tally), *([UNMARKED] if unit is None and not marked else [])),
+        notes=(
+            *tallied(tally, NOTES, always=("unanswerable", "empty")),
+            *([UNMARKED] if unit is None and not marked else []),
+        ),
         measures=MEASURES,
     )
     if not marked:
         return sessions
     plain = {space: _plain(spool, stored, "turn") for space, stored in spaces.items()}
     return replace(sessions, unit="turn", questions=marked, plain=plain, sessions=sessions)
-
-
-def _notes(tally: Counter[str]) -> tuple[str, ...]:
-    labels = (
-        ("unanswerable", f"questions left out that no session answers (…{UNANSWERABLE})"),
-        ("empty", "empty turns skipped"),
-        ("redated", "repeated sessions with another date, the first date used"),
-        ("unmarked", "questions left out because none of their turns is marked as evidence"),
-    )
-    always = ("unanswerable", "empty")
-    return tuple(f"{words}: {tally[what]}" for what, words in labels if what in always or tally[what])
-
-
-# reading
 
 
 def _read(path: Path, spool: Spool) -> list[Asked]:
@@ -183,7 +181,8 @@ def _question(fields: Fields, id: str, haystack: frozenset[str]) -> Question:
         text=fields.text("question"),
         relevant=tuple(dict.fromkeys(relevant)),
         category=fields.name("question_type"),
-        now=_end_of_day(moment(fields, "question_date", DATE)),
+        # Some questions have an earlier hour than the sessions of the same day that answer them.
+        now=moment(fields, "question_date", DATE).replace(hour=23, minute=59, second=59),
     )
 
 
@@ -213,20 +212,7 @@ def _turns(where: str, session: str, start: datetime, talk: list[object]) -> Ite
         if not visible(content):
             continue
         id = turn.checked("haystack_session_ids", checked_name, f"{session}:{index}", "the id of the turn")
-        yield Record(
-            id=id,
-            content=content,
-            speaker=role,
-            session_id=session,
-            turn_index=index,
-            kind="turn",
-            user_text=content if role == "user" else None,
-            assistant_text=content if role == "assistant" else None,
-            event_at=start + index * APART,
-        )
-
-
-# what a namespace holds
+        yield turn_of(id, content, role, session, index, start + index * APART)
 
 
 def _distinct(sessions: Sequence[StoredSession], tally: Counter[str]) -> tuple[StoredSession, ...]:
@@ -275,8 +261,3 @@ def _by_turn(asked: Sequence[Asked]) -> Iterator[Question]:
         turns = [id for session in item.haystack if session.id in gold for id in session.evidence]
         if turns:
             yield replace(item.question, relevant=tuple(dict.fromkeys(turns)))
-
-
-def _end_of_day(day: datetime) -> datetime:
-    """Some questions have an earlier hour than the sessions of the same day that answer them."""
-    return day.replace(hour=23, minute=59, second=59)

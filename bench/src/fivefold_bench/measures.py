@@ -193,6 +193,13 @@ def times(
     return Measure(what, memories, p50, p95, p99, "ms", bar, ok)
 
 
+def milliseconds(call: Callable[..., object], *arguments: Any, **options: Any) -> float:
+    """What one call takes."""
+    start = perf_counter()
+    call(*arguments, **options)
+    return (perf_counter() - start) * 1000
+
+
 def write_rate(engine: Engine, size: int, progress: bool) -> float:
     """Write the corpus; gives memories a second."""
     source = records(size)
@@ -241,9 +248,7 @@ def whole_recalls(
 
 def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:
     """Milliseconds of a recall from call to answer, with encoding and ranking."""
-    start = perf_counter()
-    engine.recall(question, recipe=recipe, effort=effort)
-    return (perf_counter() - start) * 1000
+    return milliseconds(engine.recall, question, recipe=recipe, effort=effort)
 
 
 def ask_rounds(once: Callable[[str], float], rounds: int) -> list[float]:
@@ -287,23 +292,18 @@ def curve(found: Sequence[Measure], what: str) -> list[Measure]:
 
 
 def _row(what: str, measured: Sequence[Measure]) -> Measure | None:
-    items = _for_fit(measured)
-    if not items or items[-1].memories >= PUBLISHED_MEMORIES:
+    counts = range(LEAST_SIZES, len(measured) + 1)
+    wide = (count for count in counts if measured[-1].memories >= LEAST_SPAN * measured[-count].memories)
+    count = next(wide, 0)  # as few of the largest sizes as are enough: below them fixed costs hide how the time grows
+    if not count or measured[-1].memories >= PUBLISHED_MEMORIES:
         return None
+    items = measured[-count:]
     sizes = [item.memories for item in items]
     tails = [item.p99 if item.p99 is not None else item.p50 for item in items]
     p50, slope_p50, last_p50 = fit_times(sizes, [item.p50 for item in items])
     p99, slope_p99, last_p99 = fit_times(sizes, tails)
     fit = Fit(tuple(sizes), slope_p50, slope_p99, last_p50, last_p99)
     return Measure(f"{what}, {LABEL}", PUBLISHED_MEMORIES, p50, None, p99, "ms", "", None, fit)
-
-
-def _for_fit(measured: Sequence[Measure]) -> Sequence[Measure]:
-    """As few of the largest sizes as are enough for a fit: below them fixed costs hide how the time grows."""
-    for count in range(LEAST_SIZES, len(measured) + 1):
-        if measured[-1].memories >= LEAST_SPAN * measured[-count].memories:
-            return measured[-count:]
-    return ()
 
 
 def fit_times(sizes: Sequence[int], ms: Sequence[float]) -> tuple[float, float, float]:

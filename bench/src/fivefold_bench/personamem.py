@@ -19,11 +19,12 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question
+from fivefold.values.json_files import PACKED, Fields, kind_of, lines, open_file
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
-from fivefold_bench.data import Choice, Dataset, LazyList, Place, Question, Spool
+from fivefold_bench.data import Choice, Dataset, LazyList, Place, Spool, turn_of
 from fivefold_bench.locomo import APART, ASKED_AFTER
-from fivefold_bench.reading import PACKED, Fields, kind_of, lines, open_file
 
 CONTEXTS = "shared_contexts"
 QUESTIONS = "questions"
@@ -180,22 +181,9 @@ def _turns(spool: Spool, context: Context, end: int) -> list[Record]:
         index = 0 if place == 0 or context.sessions[place - 1] != session else index + 1
         text = _PREFIX.sub("", content)
         if role != "system" and visible(text):
-            records.append(_record(f"{place}", role, text, session, index))
+            at = FIRST_DAY + session * DAY + index * APART
+            records.append(turn_of(f"{place}", text, role, _session_id(session), index, at))
     return records
-
-
-def _record(id: str, role: str, content: str, session: int, index: int) -> Record:
-    return Record(
-        id=id,
-        content=content,
-        speaker=role,
-        session_id=_session_id(session),
-        turn_index=index,
-        kind="turn",
-        user_text=content if role == "user" else None,
-        assistant_text=content if role == "assistant" else None,
-        event_at=FIRST_DAY + session * DAY + index * APART,
-    )
 
 
 def _plain(spool: Spool, context: Context, end: int) -> list[tuple[str, str]]:

@@ -60,14 +60,8 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
     looks = looks_of(list(curves))
     for name in sorted(curves, key=lambda each: -curves[each][-1]):
         values = curves[name]
-        axes.plot(
-            range(1, len(values) + 1),
-            values,
-            label=name,
-            markevery=_marked_places(len(values)),
-            markersize=5,
-            **looks[name],
-        )
+        marked = [0, *range(4, len(values), 5)]
+        axes.plot(range(1, len(values) + 1), values, label=name, markevery=marked, markersize=5, **looks[name])
     axes.set_xlabel("k, memories returned" if results["unit"] == "turn" else "k, sessions returned")
     axes.set_ylabel("recall@k")
     axes.set_xlim(1, max(len(values) for values in curves.values()))
@@ -79,14 +73,15 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
 
 def recall_by_category(path: Path, results: Json) -> None:
     """Groups of bars, one group a category, with its number of questions."""
-    kinds, names = _largest(results["categories"]), list(results["recipes"])
+    counts, names = results["categories"], list(results["recipes"])
+    kinds = largest(counts)
     figure, axes = page(f"Recall@10 by category: {_data(results)}", width=max(7.0, 1.7 * len(kinds) + 2.2))
     looks, room = looks_of(names), 0.84
     for place, name in enumerate(names):
         left = [at - room / 2 + (place + 0.5) * room / len(names) for at in range(len(kinds))]
         values = [results["recipes"][name]["by_category"][kind]["recall@10"] for kind in kinds]
         axes.bar(left, values, 0.92 * room / len(names), color=looks[name]["color"], label=name)
-    axes.set_xticks(range(len(kinds)), [f"{wrapped(kind)}\nn = {results['categories'][kind]}" for kind in kinds])
+    axes.set_xticks(range(len(kinds)), [f"{wrapped(kind)}\nn = {counts[kind]}" for kind in kinds])
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel("recall@10")
     axes.set_ylim(0, 1)
@@ -99,7 +94,7 @@ def _data(results: Json) -> str:
     return f"{results['dataset']}, by {results['unit']}"
 
 
-def _largest(categories: Mapping[str, int]) -> list[str]:
+def largest(categories: Mapping[str, int]) -> list[str]:
     """The categories there is room for, in their order."""
     most = sorted(categories, key=lambda kind: -categories[kind])[:MOST_KINDS]
     return [kind for kind in categories if kind in most]
@@ -130,18 +125,12 @@ def quality_latency(path: Path, results: Json) -> None:
     axes.tick_params(axis="x", which="minor", labelsize=9)
     axes.set_xlabel("recall time, ms (p50, without encoding the question)")
     axes.set_ylabel("recall@10")
-    _label(figure, axes, {name: (times[name], heights[name]) for name in names})
-    save(figure, path)
-
-
-def _label(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
-    """Names to the right of their points, those that had to move with a thin line back."""
     figure.draw_without_rendering()  # settles the layout, so that places on the page are known
-    dots = {name: _place(axes, point) for name, point in points.items()}
-    for name, up in raised(dots).items():
+    dots = {name: tuple(map(float, axes.transData.transform((times[name], heights[name])))) for name in names}
+    for name, up in raised(dots).items():  # those that had to move get a thin line back
         axes.annotate(
             name,
-            points[name],
+            (times[name], heights[name]),
             (1.5 * DOT * POINT, up * POINT),
             textcoords="offset points",
             va="center",
@@ -149,20 +138,19 @@ def _label(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]
             fontsize=10,
             arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "linewidth": 0.7} if up > DOT else None,
         )
+    save(figure, path)
 
 
-def _place(axes: Axes, point: tuple[float, float]) -> tuple[float, float]:
-    x, y = axes.transData.transform(point)
-    return float(x), float(y)
-
-
-def raised(dots: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+def raised(dots: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
     """How far up each name goes so that it covers no other name and no point, the lowest placed first."""
     boxes = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in dots.values()]
     up = dict.fromkeys(dots, 0.0)
     for name in sorted(dots, key=lambda each: dots[each][1]):
         x, y = dots[name]
-        while any(_meet(box(name, x, y + up[name]), other) for other in boxes):
+        while any(
+            a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+            for a, b in ((box(name, x, y + up[name]), other) for other in boxes)
+        ):
             up[name] += 3.0
         boxes.append(box(name, x, y + up[name]))
     return up
@@ -171,10 +159,6 @@ def raised(dots: Mapping[str, tuple[float, float]]) -> dict[str, float]:
 def box(name: str, x: float, y: float) -> Box:
     """The box of a point's name on the page."""
     return (x + 1.2 * DOT, y - 7, x + 1.5 * DOT + 8.6 * len(name), y + 7)
-
-
-def _meet(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def looks_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -192,10 +176,6 @@ def looks_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             "zorder": 4 if name == "default" else 3,
         }
     return looks
-
-
-def _marked_places(count: int) -> list[int]:
-    return [0, *range(4, count, 5)]
 
 
 def page(title: str, width: float = 8.0, height: float = 4.6) -> tuple[Figure, Axes]:
@@ -284,24 +264,12 @@ def _panel(axes: Axes, title: str, found: Sequence[Measure], quantile: Quantile)
 def _lines(axes: Axes, measured: Sequence[Measure], beyond: Sequence[Measure], place: int, quantile: Quantile) -> None:
     """A whole line through what was measured, a dashed one from its end to an empty mark at ten million."""
     colour, mark = COLOURS[place], MARKERS[place]
-    axes.plot(
-        _sizes(measured),
-        _times(measured, quantile),
-        label=measured[0].what,
-        color=colour,
-        marker=mark,
-        markersize=5,
-        linewidth=1.8,
-    )
+
+    def draw(items: Sequence[Measure], look: str, **options: Any) -> None:
+        times = [item.p50 if quantile == "p50" or item.p99 is None else item.p99 for item in items]
+        axes.plot([item.memories for item in items], times, look, color=colour, **options)
+
+    draw(measured, f"{mark}-", label=measured[0].what, markersize=5, linewidth=1.8)
     if beyond:
-        ends = [measured[-1], *beyond]
-        axes.plot(_sizes(ends), _times(ends, quantile), "--", color=colour, linewidth=1.4)
-        axes.plot(_sizes(beyond), _times(beyond, quantile), mark, color=colour, markersize=6, markerfacecolor="white")
-
-
-def _sizes(items: Sequence[Measure]) -> list[int]:
-    return [item.memories for item in items]
-
-
-def _times(items: Sequence[Measure], quantile: Quantile) -> list[float]:
-    return [item.p50 if quantile == "p50" or item.p99 is None else item.p99 for item in items]
+        draw([measured[-1], *beyond], "--", linewidth=1.4)
+        draw(beyond, mark, markersize=6, markerfacecolor="white")

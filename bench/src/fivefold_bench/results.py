@@ -17,8 +17,6 @@ from fivefold.errors import InvalidInput, StoreError
 from fivefold.stores.atomic_files import move_into_place
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION
-from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Question
 from fivefold_bench.run import Answer, Run
 from fivefold_bench.scores import CHOICE, Ablation, Comparison, Scores, by_category, gains, means, score
 
@@ -140,53 +138,42 @@ def collect_results(
     """The whole result as data: the schema other programs read first, then how it was made."""
     questions = run.dataset.questions
     kinds = sorted({question.category for question in questions})
+    side_by_side = [f"times were measured with {run.jobs} processes side by side"] if run.jobs > 1 else []
+
+    def result(answers: Sequence[Answer], scores: Scores) -> Json:
+        encoded = any(answer.encoded for answer in answers)
+        return {
+            "n": len(answers),
+            "overall": rounded(means(scores, questions)),
+            "by_category": {kind: rounded(values) for kind, values in by_category(scores, questions).items()},
+            "latency_ms": {
+                "encode": spread(run.encode_ms if encoded else (0.0,)),
+                "recall": spread([answer.ms for answer in answers]),
+            },
+        }
+
     return {
         "dataset": run.dataset.name,
         "unit": run.dataset.unit,
         "embedder": run.embedder,
-        "recipes": {
-            contestant.name: _result(run, contestant, scored[contestant.name]) for contestant in run.contestants
-        },
+        "recipes": {each.name: result(run.answers[each.name], scored[each.name]) for each in run.contestants},
         "fivefold": VERSION,
         "k": list(ks),
         "measures": [*run.dataset.measures, *([CHOICE] if run.dataset.choices else [])],
         "seed": seed,
         "jobs": run.jobs,
         "categories": {kind: sum(question.category == kind for question in questions) for kind in kinds},
-        "notes": [*run.dataset.notes, *notes, *run.notes, *_time_notes(run)],
-        "definitions": {
-            contestant.name: contestant.recipe.to_dict() if contestant.recipe else None
-            for contestant in run.contestants
-        },
+        "notes": [*run.dataset.notes, *notes, *run.notes, *side_by_side],
+        "definitions": {each.name: each.recipe.to_dict() if each.recipe else None for each in run.contestants},
         "significance": [item.to_dict() for item in significance],
         "ablation": ablation.to_dict() if ablation else None,
         "by_session": by_session,
     }
 
 
-def _result(run: Run, contestant: Contestant, scores: Scores) -> Json:
-    answers = run.answers[contestant.name]
-    encoded = any(answer.encoded for answer in answers)
-    kinds = by_category(scores, run.dataset.questions)
-    return {
-        "n": len(answers),
-        "overall": rounded(means(scores, run.dataset.questions)),
-        "by_category": {kind: rounded(values) for kind, values in kinds.items()},
-        "latency_ms": {
-            "encode": spread(run.encode_ms if encoded else (0.0,)),
-            "recall": spread([answer.ms for answer in answers]),
-        },
-    }
-
-
-def _time_notes(run: Run) -> Iterator[str]:
-    if run.jobs > 1:
-        yield f"times were measured with {run.jobs} processes side by side"
-
-
-def rounded(values: Mapping[str, float]) -> dict[str, float]:
+def rounded(values: Mapping[str, float | None]) -> dict[str, float | None]:
     """Figures as a file has them."""
-    return {name: round(value, 6) for name, value in values.items()}
+    return {name: None if value is None else round(value, 6) for name, value in values.items()}
 
 
 def spread(times: Sequence[float]) -> dict[str, float]:
@@ -214,10 +201,16 @@ def _write_run(folder: Path, part: ScoredRun) -> None:
     (folder / RUNS).mkdir(parents=True)
     write_questions(folder / QUESTIONS, run, part.scored)
     (folder / TABLE).write_text(markdown(part.results), "utf-8")
-    (folder / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
-    for contestant in run.contestants:
-        text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
-        (folder / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
+    gold = ((question, id) for question in run.dataset.questions for id in question.relevant)
+    qrels = (f"{_word(question.id)} 0 {_word(id)} 1\n" for question, id in gold)
+    (folder / QRELS).write_text("".join(qrels), "utf-8")
+    for name in (contestant.name for contestant in run.contestants):
+        text = "".join(  # scores fall by one a rank, so that a scorer that sorts keeps the recipe's order
+            f"{_word(answer.question)} Q0 {_word(id)} {rank} {gain:g} {_word(name)}\n"
+            for answer in run.answers[name]
+            for rank, (id, gain) in enumerate(gains(answer.ranking).items(), 1)
+        )
+        (folder / RUNS / f"{file_name(name)}.trec").write_text(text, "utf-8")
     draw(folder, run, part.results)
 
 
@@ -238,19 +231,6 @@ def write_questions(path: Path, run: Run, scored: Mapping[str, Scores]) -> None:
                     "explained": dict(answer.explained),
                 }
                 packed.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-
-
-def _qrels(questions: Sequence[Question]) -> Iterator[str]:
-    for question in questions:
-        for id in question.relevant:
-            yield f"{_word(question.id)} 0 {_word(id)} 1\n"
-
-
-def _run_lines(name: str, answers: Sequence[Answer]) -> Iterator[str]:
-    """TREC's six columns. Scores fall by one a rank, so that a scorer that sorts keeps the recipe's order."""
-    for answer in answers:
-        for rank, (id, gain) in enumerate(gains(answer.ranking).items(), 1):
-            yield f"{_word(answer.question)} Q0 {_word(id)} {rank} {gain:g} {_word(name)}\n"
 
 
 def _word(text: str) -> str:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
 from fivefold.engine import Engine
-from fivefold.models.embedders import Embedder, Matrix, Progress, TokenEmbedder, gives_tokens
+from fivefold.evaluation import Question, chances_of
+from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.explain import explain_hit
-from fivefold.values.memory import ROLES, Memory, Record
+from fivefold.values.memory import Record
 from fivefold.values.recall import Hit
-from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 from fivefold_bench import contestants as baselines
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Dataset, Question, Unit, sessions_of
+from fivefold_bench.data import Dataset, Unit, sessions_of, spoken
 
 # Asking the questions of a run, in this process or in several side by side that share one store.
 
@@ -67,15 +67,7 @@ class Answer:
     further: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TimedQuestion:
-    """A question and its time."""
-
-    question: Question
-    now: datetime | None
-
-
-Ask = Callable[[str, Recipe, Sequence[Sequence[TimedQuestion]]], Iterator[list[Answer]]]
+Ask = Callable[[str, Recipe, Sequence[Sequence[Question]]], Iterator[list[Answer]]]
 """Answers chunks of questions by a recipe over the store at a location."""
 
 
@@ -96,113 +88,49 @@ class Runner:
     def __init__(self, location: str, setup: Setup) -> None:
         self.location = location
         self.store = open_store(location)
-        self.model = _counting(cached(load_embedder(setup.embedder)))
-        self.depth, self.unit, self.further = setup.depth, setup.unit, setup.further
+        self.model = cached(load_embedder(setup.embedder))
+        self.setup = setup
         self._engines: dict[str, Engine] = {}
         self._warm: set[tuple[str, str]] = set()
 
-    def ask(self, recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
-        return [self._answer(recipe, item.question, item.now) for item in questions]
-
-    def _answer(self, recipe: Recipe, question: Question, now: datetime | None) -> Answer:
-        engine = self._engine(question.namespace)
-        if (question.namespace, recipe.name) not in self._warm:  # the first recall of all fills caches; it is not timed
-            engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
-            self._warm.add((question.namespace, recipe.name))
+    def answer(self, recipe: Recipe, question: Question) -> Answer:
+        space, depth, further = question.namespace, self.setup.depth, self.setup.further
+        engine = self._engines.get(space) or self._engines.setdefault(space, Engine(self.store, space, self.model))
+        recall = partial(engine.recall, question.text, depth, recipe=recipe, now=question.now, history=question.history)
+        if (space, recipe.name) not in self._warm:  # the first recall of all fills caches; it is not timed
+            recall()
+            self._warm.add((space, recipe.name))
         before = self.model.calls
         start = perf_counter()
-        answer = engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
+        answer = recall()
         whole = (perf_counter() - start) * 1000
         encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
         hits: dict[str, Hit] = {}
         for hit in answer:
-            hits.setdefault(self._counted_by(hit.memory), hit)
+            by_session = self.setup.unit == "session" and hit.memory.session_id
+            hits.setdefault(by_session or hit.memory.id, hit)
+        explained = [  # the arithmetic of the first hits and of the gold, each with a glimpse of its text
+            (id, explain_hit(hit.rank, hit.candidate, SHOWN_TEXT, hit.composite))
+            for place, (id, hit) in enumerate(hits.items())
+            if place < EXPLAINED or id in question.relevant
+        ]
         return Answer(
             question.id,
             tuple(hits),
             whole - encode,
             self.model.calls > before,
-            tuple(_explanations(hits, question.relevant)),
+            tuple(explained),
             answer.degraded,
-            tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
+            tuple(spoken(hit.memory)[:MOST_SHOWN] for hit in list(answer)[:SHOWN]),
             answer.found,
-            _chances(hits.values()),
-            tuple(item.id for item in answer.dropped if item.stage == "select")[: self.further],
+            chances_of(hits.values()),
+            tuple(item.id for item in answer.dropped if item.stage == "select")[:further],
         )
-
-    def _counted_by(self, memory: Memory) -> str:
-        return (memory.session_id or memory.id) if self.unit == "session" else memory.id
-
-    def _engine(self, namespace: str) -> Engine:
-        if namespace not in self._engines:
-            self._engines[namespace] = Engine(self.store, namespace, self.model)
-        return self._engines[namespace]
 
     def close(self) -> None:
         for engine in self._engines.values():
             engine.close()
         self.store.close()
-
-
-def _chances(hits: Iterable[Hit]) -> tuple[float, ...]:
-    """The chance of each hit, or nothing where a recipe gives none."""
-    chances = [hit.chance for hit in hits]
-    return tuple(chance for chance in chances if chance is not None) if None not in chances else ()
-
-
-def _spoken(memory: Memory) -> str:
-    """The text of a memory as the plain baselines have it: with its speaker if that is a person, without a date."""
-    has_name = memory.speaker and memory.speaker.casefold() not in ROLES
-    return (f"{memory.speaker}: {memory.content}" if has_name else memory.content)[:MOST_SHOWN]
-
-
-def _counting(inner: Embedder) -> CountingEmbedder:
-    return CountingTokenEmbedder(inner) if gives_tokens(inner) else CountingEmbedder(inner)
-
-
-class CountingEmbedder:
-    """An embedder that counts its calls, which shows whether a recall needed a vector."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.calls = 0
-
-    @property
-    def pin(self) -> str:
-        return self._inner.pin
-
-    @property
-    def dimension(self) -> int:
-        return self._inner.dimension
-
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
-        self.calls += 1
-        return self._inner.embed(texts, progress)
-
-
-class CountingTokenEmbedder(CountingEmbedder):
-    """The same for an embedder that gives token vectors."""
-
-    def __init__(self, inner: TokenEmbedder) -> None:
-        super().__init__(inner)
-        self._reader = inner
-
-    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
-        return self._reader.read(passages, progress)
-
-    def read_question(self, question: str) -> QuestionReading:
-        self.calls += 1
-        return self._reader.read_question(question)
-
-    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
-        return self._reader.spans(passage)
-
-
-def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The arithmetic of the first hits and of the gold, each with a glimpse of its text."""
-    for place, (id, hit) in enumerate(hits.items()):
-        if place < EXPLAINED or id in gold:
-            yield id, explain_hit(hit.rank, hit.candidate, SHOWN_TEXT, hit.composite)
 
 
 def ask_all(
@@ -218,15 +146,13 @@ def ask_all(
     return answers
 
 
-def timed_questions(dataset: Dataset) -> list[TimedQuestion]:
+def timed_questions(dataset: Dataset) -> list[Question]:
     """The questions with their times; one without a time gets that of its namespace's last memory."""
-    timeless = {question.namespace for question in dataset.questions if question.now is None}
-    last = {space: _last(dataset, space) for space in timeless}
-    return [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
-
-
-def _last(dataset: Dataset, space: str) -> datetime | None:
-    return max((record.event_at for record in dataset.memories[space] if record.event_at), default=None)
+    last = {
+        space: max((record.event_at for record in dataset.memories[space] if record.event_at), default=None)
+        for space in {question.namespace for question in dataset.questions if question.now is None}
+    }
+    return [replace(item, now=item.now or last.get(item.namespace)) for item in dataset.questions]
 
 
 @contextmanager
@@ -262,12 +188,12 @@ def _close() -> None:
     _runner = None
 
 
-def _ask(location: str, recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
+def _ask(location: str, recipe: Recipe, questions: Sequence[Question]) -> list[Answer]:
     global _runner  # noqa: PLW0603
     if _runner is None or _runner.location != location:
         _close()
         _runner = Runner(location, _setup)
-    return _runner.ask(recipe, questions)
+    return [_runner.answer(recipe, question) for question in questions]
 
 
 ENCODED = 50
@@ -305,8 +231,16 @@ def run_contestants(
     """Store once, ask by all. Stores are temporary files; namespaces are stored, asked and dropped group by group."""
     bare = load_embedder(choice)
     model = cached(bare)
-    encode_ms = tuple(_encode_times(bare, dataset.questions))
-    _encode_all(model, dataset.questions, progress)
+    bare.embed([dataset.questions[0].text])  # the model loads with it
+    encode_ms = []
+    for question in dataset.questions[:: max(1, len(dataset.questions) // ENCODED)][:ENCODED]:
+        start = perf_counter()
+        bare.embed([question.text])
+        encode_ms.append((perf_counter() - start) * 1000)
+    with bar("Encoding questions", len(dataset.questions), show=progress) as advance:
+        for question in dataset.questions:  # one by one, as a recall does it: no vector depends on the rest of a batch
+            model.embed([question.text])
+            advance(1)
     recipes = {contestant.name: contestant.recipe for contestant in contestants if contestant.recipe is not None}
     jobs = min(jobs, len(dataset.questions)) if recipes else 1
     answers = {
@@ -317,7 +251,12 @@ def run_contestants(
     if recipes:
         setup = Setup(choice, depth, dataset.unit, MAX_FURTHER if dataset.sessions else 0)
         answers.update(_ask_recipes(dataset, recipes, setup, model, jobs, progress))
-    return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded_notes(answers)))
+    notes = []
+    for name, each in answers.items():  # a route that failed or was late makes a recall worse than its recipe is
+        if short := [answer for answer in each if answer.degraded]:
+            routes = ", ".join(sorted({route for answer in short for route in answer.degraded}))
+            notes.append(f"{name}: {len(short)} recalls without all of their routes ({routes} failed or late)")
+    return Run(dataset, tuple(contestants), answers, tuple(encode_ms), bare.pin, jobs, tuple(notes))
 
 
 def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) -> Run:
@@ -326,9 +265,15 @@ def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) ->
     assert dataset is not None
     model = cached(load_embedder(choice))
     of = {space: sessions_of(records) for space, records in run.dataset.memories.items()}
+
+    def in_sessions(answer: Answer, of: Mapping[str, str]) -> Answer:
+        ranking = dict.fromkeys(of[id] for id in (*answer.ranking, *answer.further) if id in of)
+        explained = {of.get(id, id): text for id, text in reversed(answer.explained)}
+        return replace(answer, ranking=tuple(ranking)[:depth], explained=tuple(explained.items()), further=())
+
     answers = {
         contestant.name: [
-            _in_sessions(answer, of[question.namespace], depth)
+            in_sessions(answer, of[question.namespace])
             for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True)
         ]
         if contestant.recipe
@@ -336,12 +281,6 @@ def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) ->
         for contestant in run.contestants
     }
     return replace(run, dataset=dataset, answers=answers)
-
-
-def _in_sessions(answer: Answer, of: Mapping[str, str], depth: int) -> Answer:
-    ranking = dict.fromkeys(of[id] for id in (*answer.ranking, *answer.further) if id in of)
-    explained = {of.get(id, id): text for id, text in reversed(answer.explained)}
-    return replace(answer, ranking=tuple(ranking)[:depth], explained=tuple(explained.items()), further=())
 
 
 def _ask_recipes(
@@ -368,55 +307,29 @@ def stored_groups(
         title = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         _store(part, str(location), model, title, progress)
         yield part, str(location), title
-        if number < len(parts):
-            _drop(location)
+        if number < len(parts):  # where a process still reads its files, they go with their folder
+            for path in folder.glob(f"{location.name}*"):
+                with suppress(OSError):
+                    path.unlink()
 
 
 def groups(dataset: Dataset) -> Iterator[Dataset]:
     """The namespaces in groups of about so many memories, each with its questions."""
-    spaces: list[str] = []
+    parts: list[list[str]] = [[]]
     memories = 0
     for space, records in dataset.memories.items():
-        spaces.append(space)
+        parts[-1].append(space)
         memories += len(records)
         if memories >= GROUP:
-            yield _part(dataset, spaces)
-            spaces, memories = [], 0
-    if spaces:
-        yield _part(dataset, spaces)
-
-
-def _part(dataset: Dataset, spaces: Sequence[str]) -> Dataset:
-    chosen = frozenset(spaces)
-    return replace(
-        dataset,
-        memories={space: dataset.memories[space] for space in spaces},
-        questions=[question for question in dataset.questions if question.namespace in chosen],
-    )
-
-
-def _drop(location: Path) -> None:
-    """The files of a store. Where a process still reads them they go with their folder."""
-    for path in location.parent.glob(f"{location.name}*"):
-        with suppress(OSError):
-            path.unlink()
-
-
-def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[float]:
-    """Real encoding of some of the questions, spread over all; one more goes first, since the model loads with it."""
-    model.embed([questions[0].text])
-    for question in questions[:: max(1, len(questions) // ENCODED)][:ENCODED]:
-        start = perf_counter()
-        model.embed([question.text])
-        yield (perf_counter() - start) * 1000
-
-
-def _encode_all(model: Embedder, questions: Sequence[Question], progress: bool) -> None:
-    """One by one, as a recall does it, so that no vector depends on the rest of its batch."""
-    with bar("Encoding questions", len(questions), show=progress) as advance:
-        for question in questions:
-            model.embed([question.text])
-            advance(1)
+            parts.append([])
+            memories = 0
+    for spaces in filter(None, parts):
+        chosen = frozenset(spaces)
+        yield replace(
+            dataset,
+            memories={space: dataset.memories[space] for space in spaces},
+            questions=[question for question in dataset.questions if question.namespace in chosen],
+        )
 
 
 def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress: bool) -> list[Answer]:
@@ -463,12 +376,3 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
             batch = []
     if batch:
         yield batch
-
-
-def _degraded_notes(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
-    """A route that failed or was late makes a recall worse than its recipe is, so a note says it."""
-    for name, each in answers.items():
-        short = [answer for answer in each if answer.degraded]
-        if short:
-            routes = ", ".join(sorted({route for answer in short for route in answer.degraded}))
-            yield f"{name}: {len(short)} recalls without all of their routes ({routes} failed or late)"

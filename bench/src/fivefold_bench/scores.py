@@ -1,8 +1,8 @@
 """How good a ranking is: recall, all, hit, precision, nDCG and MRR of every question, by ir-measures.
 
-`recall@k` is R@k, the share of a question's gold found. `all@k` says whether that is the whole of it, `hit@k` is
-Success@k, `precision@k` is P@k, the share of the first k that is gold (F7), `ndcg@k` is nDCG@k as trec_eval counts it,
-and `mrr` is RR@20, so that it does not depend on the depth.
+`recall@k` is R@k, the share of a question's gold found. `all@k` says whether that is the whole of it, `hit@k`, the
+core's measure, whether any is among the first k, `precision@k` is P@k, the share of the first k that is gold (F7),
+`ndcg@k` is nDCG@k as trec_eval counts it, and `mrr` is RR@20, so that it does not depend on the depth.
 
 `recall_any@k`, `recall_all@k` and `ndcg_any@k` are LongMemEval's names. The first two are `hit@k` and `all@k`; the last
 discounts the second place no more than the first, as LongMemEval's script does.
@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import Question, place_of
 from fivefold.models.embedders import Embedder, Matrix, unit
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.recipe import Recipe
@@ -26,12 +26,8 @@ from fivefold.retrieval.recipe_file import without_part
 from fivefold.text.progress import bar
 from fivefold.values.serialize import Json, Value
 from fivefold_bench.contestants import Contestant
-from fivefold_bench.data import Choice, Question
+from fivefold_bench.data import Choice
 from fivefold_bench.run import SHOWN, Answer
-
-if TYPE_CHECKING:
-    from ir_measures import Measure
-
 
 LISTED = (
     *("recall@5", "recall@10", "recall@20", "all@5", "all@10", "hit@5", "hit@10"),
@@ -41,9 +37,6 @@ LISTED = (
 
 KINDS = ("recall", "all", "hit", "precision", "ndcg")
 """What every further depth adds."""
-
-NDCG_ANY = "ndcg_any@"
-"""How the names of the one measure begin that ir-measures does not have."""
 
 DEPTH = 20
 """The least depth of every recipe; `mrr` looks no further."""
@@ -67,13 +60,29 @@ def depth_for(ks: Iterable[int]) -> int:
 
 def score(questions: Sequence[Question], rankings: Rankings, names: Sequence[str] = LISTED) -> Scores:
     """Every metric of every question; one that found nothing has zeros."""
-    measures = {name: _measure(name) for name in names if not name.startswith(NDCG_ANY)}
-    values = _values(questions, rankings, set(measures.values()))
+    from ir_measures import RR, P, R, iter_calc, nDCG
+
+    known = {"recall": R, "all": R, "recall_all": R, "precision": P, "ndcg": nDCG}
+    parts = {name: name.partition("@") for name in names}
+    measures = {
+        name: RR @ DEPTH if kind == "mrr" else known[kind] @ int(k)
+        for name, (kind, _, k) in parts.items()
+        if kind == "mrr" or kind in known
+    }
+    gold = {item.id: dict.fromkeys(item.relevant, 1) for item in questions}
+    run = {item.id: gains(ranking) for item in questions if (ranking := rankings.get(item.id))}
+    found = iter_calc(list(set(measures.values())), gold, run) if run and measures else ()
+    values = {(each.query_id, str(each.measure)): each.value for each in found}
 
     def value(item: Question, name: str) -> float:
+        kind, _, k = parts[name]
+        ranking = rankings.get(item.id, ())
         if name in measures:
-            return _metric_value(name, values.get((item.id, str(measures[name])), 0.0))
-        return ndcg_any(rankings.get(item.id, ()), item.relevant, int(name.removeprefix(NDCG_ANY)))
+            value = values.get((item.id, str(measures[name])), 0.0)
+            return float(value > 1 - 1e-9) if kind in ("all", "recall_all") else value
+        if kind == "ndcg_any":
+            return ndcg_any(ranking, item.relevant, int(k))
+        return float(place_of(list(dict.fromkeys(ranking)), item.relevant) <= int(k))
 
     return {item.id: {name: value(item, name) for name in names} for item in questions}
 
@@ -110,31 +119,6 @@ def gains(ranking: Sequence[str]) -> dict[str, float]:
     """A ranking as scores that fall by one a place: scorers that sort, and break ties by id, keep its order."""
     once = list(dict.fromkeys(ranking))
     return {id: float(len(once) - place) for place, id in enumerate(once)}
-
-
-def _measure(name: str) -> Measure:
-    from ir_measures import RR, P, R, Success, nDCG
-
-    kind, _, k = name.partition("@")
-    if kind == "mrr":
-        return RR @ DEPTH
-    recall = {"recall": R, "all": R, "recall_all": R, "hit": Success, "recall_any": Success}
-    return {**recall, "precision": P, "ndcg": nDCG}[kind] @ int(k)
-
-
-def _values(questions: Sequence[Question], rankings: Rankings, measures: set[Measure]) -> dict[tuple[str, str], float]:
-    from ir_measures import iter_calc
-
-    gold = {question.id: dict.fromkeys(question.relevant, 1) for question in questions}
-    run = {question.id: gains(ranking) for question in questions if (ranking := rankings.get(question.id))}
-    if not run:
-        return {}
-    return {(each.query_id, str(each.measure)): each.value for each in iter_calc(list(measures), gold, run)}
-
-
-def _metric_value(name: str, value: float) -> float:
-    """`all@k` is 1 where R@k is 1, else 0."""
-    return float(value > 1 - 1e-9) if name.startswith(("all@", "recall_all@")) else value
 
 
 # Is a difference more than luck? A paired randomisation test on the questions, with Holm's correction.
@@ -195,13 +179,12 @@ def p_value(gaps: Numbers, seed: int, rounds: int = ROUNDS) -> float:
         return 1.0
     seen = abs(float(differing.sum())) - 1e-9
     if len(differing) <= EXACT:
-        sums = _all_signs(len(differing)) @ differing
-        return float((np.abs(sums) >= seen).mean())
-    chance = np.random.default_rng(seed)
-    extreme = sum(
-        int((np.abs(_random_signs(chance, min(CHUNK, rounds - done), len(differing)) @ differing) >= seen).sum())
-        for done in range(0, rounds, CHUNK)
-    )
+        bits = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1
+        return float((np.abs((2.0 * bits - 1.0) @ differing) >= seen).mean())
+    chance, extreme = np.random.default_rng(seed), 0
+    for done in range(0, rounds, CHUNK):
+        flips = 2.0 * chance.integers(0, 2, size=(min(CHUNK, rounds - done), len(differing)), dtype=np.int8) - 1.0
+        extreme += int((np.abs(flips @ differing) >= seen).sum())
     return (extreme + 1) / (rounds + 1)
 
 
@@ -209,24 +192,10 @@ def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, each p raised for how many were made at once; the order stays."""
     raised: dict[int, float] = {}
     floor = 0.0
-    for place, index in enumerate(_ascending(item.p for item in comparisons)):
+    for place, index in enumerate(sorted(range(len(comparisons)), key=lambda index: comparisons[index].p)):
         floor = max(floor, min(1.0, comparisons[index].p * (len(comparisons) - place)))
         raised[index] = floor
     return [replace(item, p_holm=raised[index]) for index, item in enumerate(comparisons)]
-
-
-def _ascending(values: Iterable[float]) -> list[int]:
-    known = list(values)
-    return sorted(range(len(known)), key=known.__getitem__)
-
-
-def _all_signs(count: int) -> Numbers:
-    bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
-    return np.asarray(2.0 * bits - 1.0)
-
-
-def _random_signs(chance: np.random.Generator, rows: int, columns: int) -> Numbers:
-    return np.asarray(2.0 * chance.integers(0, 2, size=(rows, columns), dtype=np.int8) - 1.0)
 
 
 # What each part of a recipe is worth: the recipe without it, compared with the whole recipe on the same questions.
@@ -290,16 +259,15 @@ def worth_of(
     measured: Measured = MEASURED,
 ) -> Ablation:
     """What every part adds."""
-    parts = [_worth(name, part, scored, seed, measured) for part in recipe.parts() if part not in reasons]
+    parts = []
+    for part in (part for part in recipe.parts() if part not in reasons):
+        reduced = reduced_name(name, part)
+        comparisons = {metric: compare(name, reduced, scored, metric, seed) for metric in measured.metrics}
+        test = comparisons[measured.tested]
+        worth = {metric: round(item.difference, 6) for metric, item in comparisons.items()}
+        parts.append(PartWorth(part, worth, test.better, test.worse, test.p))
     parts.sort(key=lambda item: -item.worth[measured.tested])
     return Ablation(name, (*parts, *(PartWorth(part, {}, kept=why) for part, why in reasons.items())))
-
-
-def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int, measured: Measured) -> PartWorth:
-    comparisons = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in measured.metrics}
-    test = comparisons[measured.tested]
-    worth = {metric: round(item.difference, 6) for metric, item in comparisons.items()}
-    return PartWorth(part, worth, test.better, test.worse, test.p)
 
 
 # What is measured by reading the first hits: their mean relevance, and which offered answer they favour.

@@ -32,6 +32,7 @@ from fivefold_bench.measures import (
     ask_rounds,
     figure,
     filtered_recall,
+    milliseconds,
     read_again,
     real_readings,
     records,
@@ -124,23 +125,15 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
     place = {question.query: i for i, question in enumerate(sample.questions())}
 
     def once(question: str) -> float:
-        start = perf_counter()
-        reader.search.dense(space, "full", vectors[place[question]], 10, Filter())
-        return (perf_counter() - start) * 1000
+        return milliseconds(reader.search.dense, space, "full", vectors[place[question]], 10, Filter())
 
     yield times("baseline: pgvector alone", size, ask_rounds(once, rounds))
     shares = []
     for vector in vectors:
         sql = "SELECT memory FROM vectors WHERE namespace = :ns AND space = :space AND field = :field "
-        values = {
-            "ns": namespace_key(reader.namespace),
-            "space": space.key,
-            "field": FIELDS.index("full"),
-            "vector": vector,
-        }
-        true = store.ask(
-            namespace_key(reader.namespace), sql + "ORDER BY embedding <#> :vector::vector, memory LIMIT 10", values
-        )
+        key, nearest = namespace_key(reader.namespace), "ORDER BY embedding <#> :vector::vector, memory LIMIT 10"
+        values = {"ns": key, "space": space.key, "field": FIELDS.index("full"), "vector": vector}
+        true = store.ask(key, sql + nearest, values)
         hits = reader.search.dense(space, "full", vector, 10, Filter())
         shares.append(len({row for (row,) in true} & {hit.row for hit in hits}) / max(1, len(true)))
     yield figure("found of the true ten nearest", size, float(np.mean(shares)), "")
@@ -198,12 +191,12 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
         _engines[number % len(_engines)].recall(question, overrides=_WITHOUT)
     _wait_until(begin)
     while not ms or time.time() < end:
-        engine, start = chance.choice(_engines), perf_counter()
+        engine = chance.choice(_engines)
         if chance.random() < writes:
-            engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
+            text = f"{chance.choice(questions)} {chance.random()}"
+            ms.append(milliseconds(engine.remember, text, speaker="user"))
         else:
-            engine.recall(chance.choice(questions), overrides=_WITHOUT)
-        ms.append((perf_counter() - start) * 1000)
+            ms.append(milliseconds(engine.recall, chance.choice(questions), overrides=_WITHOUT))
     return ms
 
 

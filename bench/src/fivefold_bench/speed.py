@@ -32,6 +32,7 @@ from fivefold_bench.measures import (
     ask_rounds,
     figure,
     filtered_recall,
+    milliseconds,
     read_again,
     records,
     timed_recall,
@@ -71,7 +72,13 @@ def add_entities(
             ((key, namespace, name(key - first)) for key in keys),
         )
         connection.executemany(
-            "INSERT OR IGNORE INTO entity_aliases VALUES (?, ?, ?, ?)", _aliases(keys, first, namespace)
+            "INSERT OR IGNORE INTO entity_aliases VALUES (?, ?, ?, ?)",
+            (
+                (namespace, alias, key, place)
+                for key in keys
+                for whole in (name(key - first).casefold(),)
+                for place, alias in enumerate((whole, whole.split()[0]))
+            ),
         )
         connection.executemany(
             "INSERT OR IGNORE INTO links (memory, entity, namespace, count) VALUES (?, ?, ?, 1)",
@@ -82,13 +89,6 @@ def add_entities(
             "VALUES (?, ?, ?, 'mentioned with', 'semantic', ?, 1)",
             ((namespace, _skewed_key(chance, keys), chance.choice(keys), chance.random()) for _ in range(edges)),
         )
-
-
-def _aliases(keys: range, first: int, namespace: int) -> Iterator[tuple[int, str, int, int]]:
-    for key in keys:
-        whole = name(key - first).casefold()
-        yield namespace, whole, key, 0
-        yield namespace, whole.split()[0], key, 1
 
 
 def _skewed_key(chance: random.Random, keys: range) -> int:
@@ -204,12 +204,7 @@ def _plain_fts5(store: SqliteStore, key: int, size: int, questions: Sequence[Seq
 def _time_calls(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
     for call in calls[:3]:
         call()
-    ms = []
-    for call in calls:
-        start = perf_counter()
-        call()
-        ms.append((perf_counter() - start) * 1000)
-    return times(what, size, ms, limit)
+    return times(what, size, [milliseconds(call) for call in calls], limit)
 
 
 def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Measure:
@@ -249,13 +244,7 @@ def _writing(count: int, progress: bool) -> Measure:
 
 
 def _encoding(rounds: int) -> Measure:
-    model = embedder(DEFAULT)
-
-    def once(question: str) -> float:
-        start = perf_counter()
-        read_question(model, question)
-        return (perf_counter() - start) * 1000
-
+    once = partial(milliseconds, read_question, embedder(DEFAULT))
     return times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
 
 
@@ -269,8 +258,6 @@ def _reranking(rounds: int) -> Iterator[Measure]:
         def once(question: str, count: int = count, chance: random.Random = chance) -> float:
             places = [chance.randrange(1, len(turns)) for _ in range(count)]
             passages = [Passage(f"user (7 May 2025): {turns[i]}", turns[i - 1]) for i in places]
-            start = perf_counter()
-            model.scores(question, passages, timeout_s=60.0)
-            return (perf_counter() - start) * 1000
+            return milliseconds(model.scores, question, passages, timeout_s=60.0)
 
         yield times(f"rerank {count} turns", 0, ask_rounds(once, rounds), limit)

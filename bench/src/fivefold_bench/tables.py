@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fivefold.values.serialize import Json
@@ -33,6 +33,23 @@ class Row:
     cells: tuple[str, ...]
     best: frozenset[int] = frozenset()
     baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table under its title on a page and its heading in a terminal.
+
+    With `left` it is plain, so many columns after the first to the left; else it holds figures, and some of them are
+    spared where there is little room, unless it is `narrow`.
+    """
+
+    title: str
+    heading: str
+    first: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    left: int | None = None
+    narrow: bool = False
 
 
 def overall(results: Json) -> tuple[list[str], list[Row]]:
@@ -66,15 +83,11 @@ def five_stage(results: Json) -> tuple[list[str], list[Row]] | None:
     for name, (title, published) in REPORTED.items():
         quality, latency = ran[name]["overall"], ran[name]["latency_ms"]
         whole = latency["recall"]["p50"] + latency["encode"]["p50"]
-        rows += [
-            Row(name, _reported_cells([quality[metric] for metric in REPORTED_METRICS], whole)),
-            Row(title, _reported_cells(published[:3], published[3]), baseline=True),
-        ]
+        here, there = (
+            [*map(share, shares)] for shares in ((quality[each] for each in REPORTED_METRICS), published[:3])
+        )
+        rows += [Row(name, (*here, f"{whole:.1f}")), Row(title, (*there, f"{published[3]:.1f}"), baseline=True)]
     return [*REPORTED_METRICS, "whole ms"], rows
-
-
-def _reported_cells(shares: Sequence[float], whole: float) -> tuple[str, ...]:
-    return (*map(share, shares), f"{whole:.1f}")
 
 
 def categories(results: Json) -> tuple[list[str], list[Row]]:
@@ -89,14 +102,9 @@ def categories(results: Json) -> tuple[list[str], list[Row]]:
 def significance(results: Json) -> list[tuple[str, ...]]:
     return [
         (
-            item["recipe"],
-            item["against"],
-            item["metric"],
-            signed(item["difference"]),
-            str(item["better"]),
-            str(item["worse"]),
-            p_text(item["p"]),
-            p_text(item["p_holm"]),
+            *(item[name] for name in ("recipe", "against", "metric")),
+            *(signed(item["difference"]), str(item["better"]), str(item["worse"])),
+            *(p_text(item["p"]), p_text(item["p_holm"])),
         )
         for item in results["significance"]
     ]
@@ -106,18 +114,16 @@ COMPARED = ("recipe", "against", "metric", "difference", "better", "worse", "p",
 WORTHS = ("part", "recall@5", "recall@10", "ndcg@10", "better", "worse", "p")
 
 
-def ablation(results: Json) -> list[tuple[str, ...]]:
+def ablation(results: Json, worths: Sequence[str] = WORTHS) -> list[tuple[str, ...]]:
     """What each part is worth; one the recipe cannot do without has no figures."""
     return [
         (
             item["part"],
-            *(signed(item["worth"][metric]) for metric in WORTHS[1:4]),
-            str(item["better"]),
-            str(item["worse"]),
-            p_text(item["p"]),
+            *(signed(item["worth"][metric]) for metric in worths[1:4]),
+            *(str(item["better"]), str(item["worse"]), p_text(item["p"])),
         )
         if item["p"] is not None
-        else (item["part"], "–", "–", "–", "–", "–", "–")
+        else (item["part"], *["–"] * 6)
         for item in results["ablation"]["parts"]
     ]
 
@@ -142,38 +148,44 @@ def notes(results: Json) -> Iterator[str]:
     yield from results["notes"]
 
 
+def sections(results: Json) -> Iterator[Section]:
+    """Every table of a run that has rows."""
+    yield Section("", "", "recipe", *overall(results))
+    if results["measures"]:
+        name = "easures of this benchmark alone"
+        yield Section(f"M{name}", f"m{name}", "recipe", *reported(results))
+    if compared := five_stage(results):
+        name = "s the five-stage document measures"
+        yield Section(f"A{name}", f"a{name} (F7)", "recipe", *compared, narrow=True)
+    if len(results["categories"]) > 1:
+        yield Section("Recall@10 by category", "recall@10 by category", "recipe", *categories(results))
+    if results["significance"]:
+        heading = "paired randomisation tests; difference above 0: the recipe is better"
+        rows = plain_rows(significance(results))
+        yield Section("Paired randomisation tests", heading, COMPARED[0], COMPARED[1:], rows, left=2)
+    if results["ablation"]:
+        name = f"hat each part of {results['ablation']['recipe']} is worth"
+        rows = plain_rows(ablation(results))
+        yield Section(f"W{name}", f"w{name}; above 0: it helps", WORTHS[0], WORTHS[1:], rows, left=0)
+
+
+def plain_rows(cells: Iterable[tuple[str, ...]]) -> list[Row]:
+    return [Row(each[0], each[1:]) for each in cells]
+
+
 def markdown(results: Json) -> str:
     """All tables of a run as one page."""
-    lines = [f"# {results['dataset']}, by {results['unit']}", "", *_markdown_tables(results)]
-    if results["by_session"]:
-        lines += ["", f"# {results['dataset']}, by session", "", *_markdown_tables(results["by_session"])]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+    lines = []
+    for part, unit in ((results, results["unit"]), (results["by_session"], "session")):
+        if part:
+            lines += ["", f"# {results['dataset']}, by {unit}", *markdown_sections(sections(part))]
+    return "\n".join([*lines[1:], "", *(f"- {note}" for note in notes(results))]) + "\n"
 
 
-def _markdown_tables(results: Json) -> list[str]:
-    columns, rows = overall(results)
-    lines = list(markdown_table(("recipe", *columns), rows))
-    if results["measures"]:
-        columns, rows = reported(results)
-        lines += ["", "## Measures of this benchmark alone", "", *markdown_table(("recipe", *columns), rows)]
-    if compared := five_stage(results):
-        columns, rows = compared
-        lines += ["", "## As the five-stage document measures", "", *markdown_table(("recipe", *columns), rows)]
-    if len(results["categories"]) > 1:
-        columns, rows = categories(results)
-        lines += ["", "## Recall@10 by category", "", *markdown_table(("recipe", *columns), rows)]
-    if results["significance"]:
-        plain = [Row(cells[0], cells[1:]) for cells in significance(results)]
-        lines += ["", "## Paired randomisation tests", "", *markdown_table(COMPARED, plain)]
-    if results["ablation"]:
-        plain = [Row(cells[0], cells[1:]) for cells in ablation(results)]
-        lines += [
-            "",
-            f"## What each part of {results['ablation']['recipe']} is worth",
-            "",
-            *markdown_table(WORTHS, plain),
-        ]
-    return lines
+def markdown_sections(tables: Iterable[Section]) -> Iterator[str]:
+    for table in tables:
+        yield from ("", f"## {table.title}") if table.title else ()
+        yield from ("", *markdown_table((table.first, *table.columns), table.rows))
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,60 +44,31 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
     """All tables, then what to know about them, then where the files are."""
     if results["by_session"]:
         line("by turn", "bold")
-    _show_tables(results)
+    _show_sections(tables.sections(results))
+    for part in results["ablation"]["parts"] if results["ablation"] else ():
+        if part["kept"]:
+            hang("", f"{part['part']} cannot go: {part['kept']}", "dim")
     if results["by_session"]:
         _title("by session, each at the place of its first turn")
-        _show_tables(results["by_session"])
+        _show_sections(tables.sections(results["by_session"]))
     _end([*tables.notes(results)], f"{counted(len(files), 'file', 'files')} in {out}" if out else "")
 
 
-def _show_tables(results: Json) -> None:
-    figure_table("recipe", *tables.overall(results))
-    if results["measures"]:
-        _title("measures of this benchmark alone")
-        figure_table("recipe", *tables.reported(results))
-    if compared := tables.five_stage(results):
-        _title("as the five-stage document measures (F7)")
-        figure_table("recipe", *compared, spared=frozenset())
-    if len(results["categories"]) > 1:
-        _title("recall@10 by category")
-        figure_table("recipe", *tables.categories(results))
-    if results["significance"]:
-        _title("paired randomisation tests; difference above 0: the recipe is better")
-        terminal.table(tables.COMPARED, tables.significance(results), right=tables.COMPARED[3:])
-    if results["ablation"]:
-        _title(f"what each part of {results['ablation']['recipe']} is worth; above 0: it helps")
-        terminal.table(tables.WORTHS, tables.ablation(results), right=tables.WORTHS[1:])
-        for part in results["ablation"]["parts"]:
-            if part["kept"]:
-                hang("", f"{part['part']} cannot go: {part['kept']}", "dim")
-
-
 def show_everyday(results: Json, out: Path | None, files: Sequence[Path]) -> None:
-    reference = results["reference"]
-    figure_table("recipe", *everyday_report.overall(results))
-    _title(f"{reference} by kind of question")
-    figure_table("kind", *everyday_report.by_kind(results, reference))
-    if len(results["recipes"]) > 1:
-        _title("hit@1 by kind of question")
-        figure_table("kind", *everyday_report.kinds_by_recipe(results))
-    if results["differences"]:
-        _title("over plain vectors, with 95 % confidence")
-        columns: Sequence[str] = everyday_report.DIFFERENCES
-        terminal.table(columns, everyday_report.differences(results), right=columns[2:])
-    if results["recipes"][reference]["calibration"]:
-        _title(f"chances of {reference}: how often hits with such a chance are right")
-        columns = everyday_report.BINS
-        terminal.table(columns, everyday_report.reliability(results, reference), right=columns[1:])
-    if results["changes"]:
-        _title("changes linked when they are written, in the first and in the third person")
-        columns = everyday_report.CHANGES
-        terminal.table(columns, everyday_report.changes(results), right=columns[1:])
-    if results["ablation"]:
-        _title(f"what each part of {results['ablation']['recipe']} is worth; above 0: it helps")
-        columns = everyday_report.WORTHS
-        terminal.table(columns, everyday_report.ablation(results), right=columns[1:])
+    _show_sections(everyday_report.sections(results))
     _end([*everyday_report.notes(results)], f"{counted(len(files), 'file', 'files')} in {out}" if out else "")
+
+
+def _show_sections(found: Iterable[tables.Section]) -> None:
+    for section in found:
+        if section.heading:
+            _title(section.heading)
+        if section.left is None:
+            figure_table(section.first, section.columns, section.rows, spared=frozenset() if section.narrow else None)
+        else:
+            columns = (section.first, *section.columns)
+            right = section.columns[section.left :]
+            terminal.table(columns, [(row.name, *row.cells) for row in section.rows], right=right)
 
 
 def show_blocks(report: BlockReport, out: Path | None) -> None:

@@ -134,6 +134,7 @@ COMMAND_MODULES = (
     "transfer",
     "read",
     "chat",
+    "evaluate",
     "recipes",
     "browse",
     "graph",

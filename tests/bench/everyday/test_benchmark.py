@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidInput
+from fivefold.evaluation import evaluate
 from fivefold.values.serialize import Json
 from fivefold_bench.benchmark import Options
 from fivefold_bench.diff import diff
@@ -106,3 +107,13 @@ def test_the_page_takes_the_tables_of_a_run(ran: tuple[Json, list[Path]]) -> Non
     assert script["rewritten"](written, "everyday", ran[0]) == written
     for name in ("everyday", *script["COMMANDS"], "block"):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
+
+
+def test_a_file_of_ones_own_is_judged_as_in_the_core(tmp_path: Path) -> None:
+    path = write_life(tmp_path)
+    alone = evaluate(path, embedder="wordllama").to_dict()
+    raced, _ = run_everyday([path], "report", Options(recipes="default", embedder="wordllama"))
+    found = raced["recipes"]["default"]
+    for name in ("hit@1", "hit@5", "cover", "fresh", "never", "refused"):
+        assert alone["overall"][name] == pytest.approx(found["overall"][name], abs=1e-6)
+    assert alone["by_kind"].keys() == found["by_category"].keys()

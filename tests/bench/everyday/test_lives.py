@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from fivefold.errors import InvalidInput
-from fivefold_bench.lives import KINDS, NEVER, load_lives, read_life, shipped_lives
+from fivefold.evaluation import KINDS, NEVER, OTHER, Outcome, read_life
+from fivefold_bench.everyday import difference, load_lives, shipped_lives
 from tests.support.everyday_life import life, write_life
 
 
@@ -26,51 +27,12 @@ def test_a_life_is_a_namespace_with_all_of_its_questions(tmp_path: Path) -> None
     assert dict(dataset.plain["nuno"])["m3"] == "Noted, badge E-47821."
 
 
-def test_other_spellings_are_read(tmp_path: Path) -> None:
-    asked = [
-        {"q": "Which cat?", "kind": "multi-hop", "expected_ids": ["m5"], "context": ["Rui"]},
-        {"q": "Hers?", "kind": "pronoun", "expected": ["m5"], "stale": None},
-        {"q": "My shoe size?", "kind": "never-said"},
-    ]
-    found = read_life(write_life(tmp_path, questions=asked))
-    assert [question.category for question in found.questions] == ["multihop", "followup", "never"]
-
-
 def test_fields_that_a_memory_does_not_have_are_left_out_and_noted(tmp_path: Path) -> None:
     memories: list[dict[str, Any]] = life()["memories"]
     memories[0] |= {"kind": "fact", "mood": "glad", "importance": 0.9}
     dataset = load_lives([write_life(tmp_path, memories=memories)])
     assert dataset.memories["nuno"][0].importance == 0.9
     assert dataset.notes == ("fields of memories that are not stored: kind, mood",)
-
-
-@pytest.mark.parametrize(
-    ("place", "change", "message"),
-    [
-        ("questions", {"kind": "riddle"}, "nuno.json question 1, field kind: 'riddle' is unknown; known are current"),
-        ("questions", {"expected": ["m9"]}, "question 1, field expected: 'm9' is no memory of this life"),
-        ("questions", {"stale": ["m4"]}, "question 1, field stale: 'm4' is expected as well; name it once"),
-        ("questions", {"kind": "never"}, "field expected: a question of kind never names no memory"),
-        ("questions", {"expected": []}, "field expected: a question of kind never names no memory"),
-        ("questions", {"q": ""}, "question 1, field q: "),
-        ("questions", {"now": "soon"}, "question 1, field now: "),
-        ("memories", {"id": "m2"}, "memory 2, field id: 'm2' is already the id of an earlier memory"),
-        ("memories", {"event_at": "yesterdayish"}, "memory 1, field event_at: "),
-        ("memories", {"content": ""}, "memory 1, field content: "),
-    ],
-)
-def test_faults_are_named_with_their_place(place: str, change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    entries: list[dict[str, Any]] = life()[place]
-    entries[0] |= change
-    with pytest.raises(InvalidInput) as error:
-        read_life(write_life(tmp_path, "nuno", **{place: entries}))
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("change", [{"now": None}, {"memories": []}, {"questions": []}, {"questions": {}}])
-def test_a_life_has_a_time_memories_and_questions(change: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=rf"nuno\.json, field {next(iter(change))}: "):
-        read_life(write_life(tmp_path, **change))
 
 
 def test_a_name_stands_for_one_life(tmp_path: Path) -> None:
@@ -88,6 +50,20 @@ def test_every_shipped_life_is_whole_and_asks_everything() -> None:
         assert not found.unread
         assert len(found.memories) >= 100
         assert len(found.questions) >= 80
-        assert {question.category for question in found.questions} == set(KINDS)
+        assert {question.category for question in found.questions} == set(KINDS) - {OTHER}
         assert sum(question.category == NEVER for question in found.questions) >= 9
         assert all(question.stale for question in found.questions if question.category == "current")
+
+
+def test_a_difference_has_an_interval_over_lives_and_questions() -> None:
+    def rows(ranks: list[int], life: str) -> list[Outcome]:
+        return [Outcome(str(n), life, "past", rank, 1.0, None, None, (), ()) for n, rank in enumerate(ranks)]
+
+    mine = rows([1] * 30 + [2] * 10, "a") + rows([1] * 20 + [2] * 20, "b")
+    theirs = rows([2] * 40, "a") + rows([1] * 10 + [2] * 30, "b")
+    found = difference("default", "dense", mine, theirs)
+    assert found.difference == pytest.approx(0.5)
+    assert 0.1 < found.low < 0.4
+    assert 0.6 < found.high < 0.9
+    same = difference("default", "dense", mine, mine)
+    assert (same.difference, same.low, same.high) == (0, 0, 0)

@@ -25,7 +25,7 @@ from fivefold.version import VERSION
 from fivefold_bench.data import Dataset
 from fivefold_bench.locomo import load
 from fivefold_bench.peers.report import PeerReport, PeerRow, compare, draw_times, markdown
-from fivefold_bench.peers.work import Material, Work, prepare, sample_dataset, write_pool, write_talks
+from fivefold_bench.peers.work import Work, prepare, sample_dataset, write_pool, write_talks
 from fivefold_bench.results import TABLE, check_folder, fill_folder
 
 # Who runs: fivefold with some of its recipes, and engines that others make, each in a pinned version.
@@ -47,11 +47,6 @@ class Entrant:
     @property
     def own(self) -> bool:
         return not self.requirements
-
-    @property
-    def choice(self) -> str:
-        """The name by which it is chosen: fivefold's recipes are chosen together."""
-        return self.store
 
 
 FIVEFOLD = (
@@ -103,7 +98,7 @@ def entrants_for(choice: str) -> list[Entrant]:
     if choice.strip() in {"all", "none"}:
         return [*FIVEFOLD, *(PEERS if choice.strip() == "all" else ())]
     names = {part.strip().casefold() for part in choice.split(",") if part.strip()}
-    known = {entrant.choice: entrant for entrant in PEERS}
+    known = {entrant.store: entrant for entrant in PEERS}
     unknown = sorted(names - set(known))
     if unknown or not names:
         raise InvalidInput(
@@ -156,15 +151,8 @@ def install(requirements: Sequence[str], folder: Path) -> Path:
 
 def _run(command: Sequence[str]) -> None:
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LIMIT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        options: dict[str, Any] = {"timeout": LIMIT_S, "stdin": subprocess.DEVNULL, "errors": "replace"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     except subprocess.TimeoutExpired:
         raise NotInstalled(f"it took longer than {LIMIT_S // 60} minutes") from None
     except OSError as error:
@@ -224,35 +212,26 @@ def run_contest(contest: Contest, entrants: Sequence[Entrant], dataset: Dataset,
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     with tempfile.TemporaryDirectory(prefix="fivefold-peers-") as name:
         folder = Path(name)
-        pythons = _install_all(entrants, contest.environments or folder / "environments", progress)
+        place = contest.environments or folder / "environments"
+        pythons: dict[str, Path | NotInstalled] = {}
+        for entrant in (each for each in entrants if not each.own):
+            with bar(f"Installing {entrant.name}", 1, show=progress) as advance:
+                try:
+                    pythons[entrant.store] = install(entrant.requirements, place / entrant.store)
+                except NotInstalled as error:
+                    pythons[entrant.store] = error
+                advance(1)
         material = prepare(dataset, progress)
         rows: list[PeerRow] = []
-        for work in _works(contest, material, folder):
+        for size in (None, *sorted(contest.sizes)):  # the conversations as they are, then a collection of each size
+            if size is None:
+                work = write_talks(material, folder / "work-conversations", contest.questions)
+            else:
+                work = write_pool(material, folder / f"work-{size}", size, contest.questions)
             rows += _run_work(work, entrants, pythons, contest, progress)
             shutil.rmtree(work.folder)
     pin = embedder(DEFAULT).pin
     return PeerReport(dataset.name, pin, os.cpu_count() or 1, round(busy, 1), tuple(rows), tuple(compare(rows)))
-
-
-def _install_all(entrants: Sequence[Entrant], folder: Path, progress: bool) -> Mapping[str, Path | NotInstalled]:
-    """The interpreter of each engine, or why it has none."""
-    others = [entrant for entrant in entrants if not entrant.own]
-    pythons: dict[str, Path | NotInstalled] = {}
-    for entrant in others:
-        with bar(f"Installing {entrant.name}", 1, show=progress) as advance:
-            try:
-                pythons[entrant.store] = install(entrant.requirements, folder / entrant.store)
-            except NotInstalled as error:
-                pythons[entrant.store] = error
-            advance(1)
-    return pythons
-
-
-def _works(contest: Contest, material: Material, folder: Path) -> Iterator[Work]:
-    """The conversations as they are, then one collection of each size; files are made when their turn comes."""
-    yield write_talks(material, folder / "work-conversations", contest.questions)
-    for size in sorted(contest.sizes):
-        yield write_pool(material, folder / f"work-{size}", size, contest.questions)
 
 
 def _run_work(
@@ -265,15 +244,9 @@ def _run_work(
     with tempfile.TemporaryDirectory(prefix="fivefold-peers-") as name:
         stores: dict[str, PeerRow] = {}
         for entrant in entrants:
-            row = PeerRow(
-                entrant.name,
-                entrant.search,
-                version_of(entrant),
-                work.name,
-                work.memories,
-                note=entrant.note,
-                own=entrant.own,
-            )
+            version = VERSION if entrant.own else entrant.requirements[0].partition("==")[2]
+            about: dict[str, Any] = {"note": entrant.note, "own": entrant.own}
+            row = PeerRow(entrant.name, entrant.search, version, work.name, work.memories, **about)
             python = Path(sys.executable) if entrant.own else pythons[entrant.store]
             if isinstance(python, NotInstalled):
                 yield replace(row, note=f"not installed: {python}")
@@ -284,10 +257,6 @@ def _run_work(
             wrote = stores[entrant.store]
             row = replace(row, write_per_s=wrote.write_per_s, disk_mb=wrote.disk_mb, note=wrote.note)
             yield task.ask(row) if wrote.disk_mb is not None else row
-
-
-def version_of(entrant: Entrant) -> str:
-    return VERSION if entrant.own else entrant.requirements[0].partition("==")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +280,8 @@ class Task:
         if outcome.late:
             note = f"stopped after {self.seconds:g} s, {outcome.written:,} of {self.work.memories:,} memories written"
             return replace(row, write_per_s=rate, note=note)
-        return replace(row, write_per_s=rate, disk_mb=_size_mb(self.store))
+        size = sum(path.stat().st_size for path in self.store.rglob("*") if path.is_file())
+        return replace(row, write_per_s=rate, disk_mb=size / 1e6)
 
     def ask(self, row: PeerRow) -> PeerRow:
         """The row with times, recall and memory, over the questions that were answered in time."""
@@ -350,15 +320,8 @@ class Task:
         home.mkdir(exist_ok=True)
         variables = quiet_environment(home, self.entrant.own)
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                env=variables,
-                cwd=home,
-            )
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": errors}
+            process = subprocess.Popen(command, text=True, env=variables, cwd=home, **streams)
             timer = threading.Timer(self.seconds + GRACE_S, process.kill)
             timer.start()
             assert process.stdout is not None
@@ -416,10 +379,6 @@ def recall(relevant: Mapping[str, frozenset[str]], found: Mapping[str, Sequence[
     return float(np.mean([len(relevant[id] & set(ids)) / len(relevant[id]) for id, ids in found.items()]))
 
 
-def _size_mb(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-
-
 # A whole run: the data, the engines, the report, and its files.
 
 
@@ -440,11 +399,11 @@ def run_peers(
     dataset = sample_dataset() if locomo is None else load(locomo)
     place = environments.absolute() if environments else None
     report = run_contest(Contest(sizes, questions, seconds, place), entrants, dataset, progress)
+
+    def write(folder: Path) -> None:
+        (folder / TABLE).write_text(markdown(report), "utf-8")
+        draw_times(report, folder)
+
     if out is not None:
-        fill_folder(out, lambda folder: write_files(report, folder), report.to_dict())
+        fill_folder(out, write, report.to_dict())
     return report
-
-
-def write_files(report: PeerReport, folder: Path) -> None:
-    (folder / TABLE).write_text(markdown(report), "utf-8")
-    draw_times(report, folder)

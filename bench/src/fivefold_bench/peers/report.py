@@ -16,21 +16,8 @@ TIMES_FASTER = 2.0
 BAR_FROM = 10_000
 """The smallest size that has this bar."""
 
-COLUMNS = (
-    "engine",
-    "search",
-    "memories",
-    "write/s",
-    "p50 ms",
-    "p99 ms",
-    "CPU ms",
-    "R@10",
-    "first s",
-    "MB",
-    "disk MB",
-    "",
-)
-NUMBERS = COLUMNS[2:-1]
+NUMBERS = ("memories", "write/s", "p50 ms", "p99 ms", "CPU ms", "R@10", "first s", "MB", "disk MB")
+COLUMNS = ("engine", "search", *NUMBERS, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +80,26 @@ def compare(rows: Sequence[PeerRow]) -> Iterator[Comparison]:
         if not others:
             continue
         fastest = min(others, key=lambda row: row.p50_ms or 0)
-        for row in level:
-            if row.own:
-                yield _compared(row, fastest)
-
-
-def _compared(row: PeerRow, fastest: PeerRow) -> Comparison:
-    assert row.p50_ms is not None
-    assert fastest.p50_ms is not None
-    times = fastest.p50_ms / row.p50_ms
-    gain = (row.recall_at_10 or 0) - (fastest.recall_at_10 or 0)
-    ok = times >= TIMES_FASTER and gain >= 0 if row.memories >= BAR_FROM else None
-    return Comparison(row.memories, row.engine, fastest.engine, times, gain, ok)
+        for row in (row for row in level if row.own):
+            assert row.p50_ms is not None
+            assert fastest.p50_ms is not None
+            times = fastest.p50_ms / row.p50_ms
+            gain = (row.recall_at_10 or 0) - (fastest.recall_at_10 or 0)
+            ok = times >= TIMES_FASTER and gain >= 0 if row.memories >= BAR_FROM else None
+            yield Comparison(row.memories, row.engine, fastest.engine, times, gain, ok)
 
 
 def cells(row: PeerRow) -> tuple[str, ...]:
     """A row as text, in the order of the columns."""
-    return (
-        row.engine,
-        row.search,
-        row.work if row.work == f"{row.memories:,}" else f"{row.memories:,} {row.work}",
-        *(
-            _number(value, digits)
-            for value, digits in ((row.write_per_s, 0), (row.p50_ms, 1), (row.p99_ms, 1), (row.cpu_ms, 1))
-        ),
-        "–" if row.recall_at_10 is None else f"{row.recall_at_10:.3f}".lstrip("0"),
-        *(_number(value, digits) for value, digits in ((row.first_s, 2), (row.memory_mb, 0), (row.disk_mb, 1))),
-        row.note,
-    )
 
+    def number(value: float | None, digits: int) -> str:
+        return "–" if value is None else f"{value:,.{digits}f}"
 
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
+    work = row.work if row.work == f"{row.memories:,}" else f"{row.memories:,} {row.work}"
+    times = (number(value, 1) for value in (row.p50_ms, row.p99_ms, row.cpu_ms))
+    found = "–" if row.recall_at_10 is None else f"{row.recall_at_10:.3f}".lstrip("0")
+    room = (number(row.first_s, 2), number(row.memory_mb, 0), number(row.disk_mb, 1))
+    return row.engine, row.search, work, number(row.write_per_s, 0), *times, found, *room, row.note
 
 
 def sentence(item: Comparison) -> str:
@@ -158,7 +133,7 @@ def draw_times(report: PeerReport, folder: Path) -> None:
             label=engine,
             color=colour(place),
             marker=MARKERS[place % len(MARKERS)],
-            linestyle=_line(own[0]),
+            linestyle="-" if own[0].search == "hybrid" else "--",  # a single kind of search is dashed
             linewidth=2.4 if own[0].own else 1.6,
         )
     axes.set_xscale("log")
@@ -173,8 +148,3 @@ def draw_times(report: PeerReport, folder: Path) -> None:
 def colour(place: int) -> str:
     """The colours of the palette, then the greys."""
     return [*COLOURS, *GREYS][place % (len(COLOURS) + len(GREYS))]
-
-
-def _line(row: PeerRow) -> str:
-    """Hybrid search is a whole line, a single kind of search a dashed one."""
-    return "-" if row.search == "hybrid" else "--"

@@ -16,6 +16,7 @@ import numpy as np
 
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.evaluation import Question
 from fivefold.models.embedders import DEFAULT, TokenEmbedder, embedder, unit
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.text.passages import attributed_text, passages_of
@@ -26,7 +27,7 @@ from fivefold.values.times import spoken_date
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Vector
 from fivefold.writing.indexing import centre
 from fivefold_bench.cache import cached
-from fivefold_bench.data import Dataset, Question
+from fivefold_bench.data import Dataset
 from fivefold_bench.measures import MINUTE, START, varied_texts
 
 WARM = 3
