@@ -80,7 +80,7 @@ _HOME = {
     "HealthExample": "values.reports",
     "HealthFinding": "values.reports",
     "MetadataTest": "values.filters",
-    "TimeSettings": "text.time_grammar.settings",
+    "TimeSettings": "text.time_grammar.periods",
     "NamespaceRefused": "values.access",
     "Refused": "values.access",
     "Unauthorized": "values.access",
@@ -211,7 +211,7 @@ if TYPE_CHECKING:
     from fivefold.stores.protocol import Reader as Reader
     from fivefold.stores.protocol import Store as Store
     from fivefold.stores.protocol import Writer as Writer
-    from fivefold.text.time_grammar.settings import TimeSettings as TimeSettings
+    from fivefold.text.time_grammar.periods import TimeSettings as TimeSettings
     from fivefold.values.access import NamespaceRefused as NamespaceRefused
     from fivefold.values.access import Refused as Refused
     from fivefold.values.access import Unauthorized as Unauthorized

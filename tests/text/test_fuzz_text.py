@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from fivefold.text.names import mentions
 from fivefold.text.secrets_in_text import find_secrets
-from fivefold.text.time_grammar import find_window
-from fivefold.text.time_grammar.dates import dates_in
+from fivefold.text.time_grammar import dates_in, find_window
 
 WORDS = (
     "last next this the first week of May in 2024 99999 0 -1 31 February on Monday at 25:61 until since ago days two "

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.text import names
 from fivefold.text.patterns import Pattern, words_of
-from fivefold.text.time_grammar.dates.forms import FORMS
+from fivefold.text.time_grammar.questions import asked
+from fivefold.text.time_grammar.stored import told
 from tests.support.date_cases import CASES
 from tests.support.type_cases import TYPE_CASES
+from tests.text.test_time_of_questions import GOLDEN
 
-LABELLED = [*CASES, *(text for texts in TYPE_CASES.values() for text in texts)]
+LABELLED = [*CASES, *(row[0] for row in GOLDEN), *(text for texts in TYPE_CASES.values() for text in texts)]
 SPLIT = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -28,7 +30,8 @@ def patterns_of(module: ModuleType) -> Iterator[tuple[str, Pattern]]:
 
 MODULES = (names, *(import_module(f"fivefold.writing.extract.{name}") for name in ("kinds", "statements")))
 PATTERNS = dict(pair for module in MODULES for pair in patterns_of(module))
-PATTERNS |= {f"dates.{form.read.__name__}.{number}": form.pattern for number, form in enumerate(FORMS)}
+PATTERNS |= {f"told.{read.__name__}.{number}": pattern for number, (pattern, read) in enumerate(told.rows)}
+PATTERNS |= {f"asked.{read.__name__}.{number}": pattern for number, (pattern, read) in enumerate(asked.rows)}
 TEXTS = [item["content"] for item in sample.memories()] + [question.query for question in sample.questions()]
 SENTENCES = list(dict.fromkeys(sentence for text in TEXTS for sentence in (*SPLIT.split(text), text)))
 WRITTEN = [
@@ -78,6 +81,8 @@ WRITTEN = [
     "The user's desk",
     "You’re 34",
     "I'd say my usual",
+    "a while ago",
+    "the coming week",
 ]
 
 
@@ -95,7 +100,7 @@ def assert_same(pattern: Pattern, text: str) -> None:
 
 
 def test_types_statements_and_dates_have_patterns() -> None:
-    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "statements", "dates"}
+    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "statements", "told", "asked"}
     assert len(SENTENCES) > 500
 
 

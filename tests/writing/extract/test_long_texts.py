@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fivefold.text.time_grammar.dates import dates_in
+from fivefold.text.time_grammar import dates_in
 from fivefold.values.validate import MAX_READ
 from fivefold.writing.extract.relations import relations
 from fivefold.writing.extract.statements import statements

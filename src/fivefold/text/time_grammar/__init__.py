@@ -1,7 +1,8 @@
-"""The time a question asks about: "last Tuesday", "in early June", "between May and July 2024".
+"""Expressions of time in English and a few of other languages, in one table with two policies.
 
-A grammar of English that prefers the past: where an expression fits two times, it means the earlier one, unless the
-caller looks ahead. It reads no clock and no time zone of the machine; the caller says when and where one asks.
+A question looks back: where an expression fits two times it means the earlier one, unless the caller looks ahead. A
+stored text follows the tense of its clause. No clock and no time zone of the machine is read; the caller says when and
+where.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from fivefold.text.time_grammar.grammar import terms_in
-from fivefold.text.time_grammar.periods import EARLIEST, Calendar, Reach
-from fivefold.text.time_grammar.ranges import both_times, one_time
-from fivefold.text.time_grammar.readings import Term
-from fivefold.text.time_grammar.settings import DEFAULTS, TimeSettings
+from fivefold.text.time_grammar import foreign, named, relative
+from fivefold.text.time_grammar.periods import DEFAULTS, EARLIEST, TimeSettings
+from fivefold.text.time_grammar.questions import Question, Reach, Term, both_times, one_time, terms_in
+from fivefold.text.time_grammar.stored import dates_in
 from fivefold.values.query import Window
 from fivefold.values.serialize import Value
 
-__all__ = ["EARLIEST", "Found", "Reach", "TimeSettings", "find_window", "find_windows"]
+__all__ = ["EARLIEST", "Found", "Reach", "TimeSettings", "dates_in", "find_window", "find_windows"]
+
+TABLES = (relative, named, foreign)
+"""The expressions register when these load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def _terms(
     text: str, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
 ) -> list[Term]:
     try:
-        calendar = Calendar(now, zone, settings, last_talk, reach)
+        question = Question(now, zone, settings, last_talk, reach)
     except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
         return []
-    return terms_in(text, calendar)
+    return terms_in(text, question)

@@ -1,154 +1,448 @@
-"""Expressions that count from now: yesterday, three weeks ago, last month, recently."""
+"""The table of expressions, first part: what counts from now, from yesterday to the weekend after next.
+
+Each stands once, with the way a question writes it, the way a stored text does, and what it means to them. A question
+looks back and takes fuzzy words as wide as the settings say; a stored text speaks of whole days, and the tense of its
+clause says which of them are meant.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 
-from fivefold.text.time_grammar.periods import DAY, Calendar, Span, back, later
-from fivefold.text.time_grammar.readings import Reading
-from fivefold.text.time_grammar.words import DIGIT, lower, number, rule
+from fivefold.text.calendar_words import WEEKDAY_WORDS, weekday_number
+from fivefold.text.time_grammar.periods import (
+    DAY,
+    DAY_PARTS,
+    INSTANT,
+    THIRDS,
+    UNIT_DAYS,
+    WEEK,
+    Calendar,
+    Reading,
+    Span,
+    back,
+)
+from fivefold.text.time_grammar.questions import SOON, Question, asked
+from fivefold.text.time_grammar.stored import Saying, told
+from fivefold.text.time_grammar.words import (
+    HABITS,
+    Read,
+    compile_pattern,
+    is_day_of_its_own,
+    is_weekday,
+    lower,
+    number,
+    word_before,
+)
 
-WIDTHS = {"week": 7, "month": 30, "year": 365}
-"""How many days "N weeks ago" covers, around that day (R8)."""
-FEW = frozenset({"day", "week", "month", "year"})
-UNITS = "hour hours day days week weeks month months year years"
-SPANNING = frozenset({"in", "over", "within", "during"})
-"""Only after these is "the last day" the day just gone, and not the end of something."""
-
-
-@rule("yesterday", "(?:the )?(?P<before>day before )?yesterday")
-def yesterday(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    return Reading(calendar.day(calendar.today - DAY * (2 if match["before"] else 1)), "day")
-
-
-@rule("today tonight", r"(?P<near>(?<!USA\x20)today|tonight(?! show))")
-def today(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    if lower(match["near"]) == "tonight":
-        return Reading(calendar.day_part(calendar.today, "evening"), explicit=True)
-    return Reading(calendar.day(calendar.today), "day")
-
-
-@rule("morning afternoon evening night", "(?:this (?P<part>morning|afternoon|evening)|(?P<night>last night))")
-def part_of_today(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    """An evening still to come is allowed, because it names its day."""
-    if match["night"]:
-        return Reading(calendar.day_part(calendar.today - DAY, "night"))
-    return Reading(calendar.day_part(calendar.today, lower(match["part"])), explicit=True)
-
-
-@rule("earlier later", "(?P<when>earlier|later) (?:(?P<day>today)|this (?P<unit>week|month|quarter|year))")
-def earlier(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    if lower(match["when"]) == "later":
-        if match["day"]:
-            return Reading(calendar.day(calendar.today), "day")
-        return rest_of(calendar, lower(match["unit"])) if calendar.reach != "past" else None
-    if match["day"]:
-        return Reading(calendar.to_now(calendar.midnight(calendar.today)))
-    return Reading(calendar.this(lower(match["unit"])))
+UNITS = "day days week weeks month months year years"
+_LAST = frozenset({"last", "past", "this past", "previous"})
+_NEXT = frozenset({"next", "coming", "this coming"})
 
 
-def rest_of(calendar: Calendar, unit: str) -> Reading:
-    """From today to the end of the running unit."""
-    return Reading(Span(calendar.midnight(calendar.today), calendar.whole(unit).end), explicit=True)
+def both(triggers: str, pattern: str) -> Callable[[Read], Read]:
+    """Register a reader for questions and stored texts, which write this expression alike."""
+    return lambda read: asked(triggers, pattern)(told(triggers, pattern)(read))
 
 
-@rule("ago", "{count} {unit} ago")
-def ago(match: re.Match[str], calendar: Calendar) -> Reading | None:
+# Days near now
+
+_NEAR = {"yesterday": -1, "last night": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
+
+
+@both(
+    "yesterday today tonight tomorrow tmrw tmr morning afternoon evening night",
+    r"(?P<near>(?:(?:the )?day before )?yesterday|(?:(?:the )?day after )?(?:tomorrow|tmrw?)|(?<!usa\x20)today"
+    r"|last night|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
+)
+def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
+    """An evening still to come is allowed in a question, because it names its day."""
+    word = lower(match["near"]).removeprefix("the ")
+    day = at.today + DAY * (-2 if "before" in word else 2 if "after " in word else _NEAR.get(word, 0))
+    if isinstance(at, Saying):
+        return at.day(day)
+    if word == "earlier today":
+        return at.to_now(at.midnight(day))
+    part = "evening" if word == "tonight" else word.rpartition(" ")[2]
+    if part in DAY_PARTS:
+        return Reading(at.day_part(day, part), explicit=word != "last night")
+    return None if day > at.today and at.reach == "past" else Reading(at.day(day), "day", explicit=day > at.today)
+
+
+@both("other", "(?:just )?the other (?P<unit>day|night|evening|morning|week)")
+def other_day(match: re.Match[str], at: Question | Saying) -> Span | None:
+    """A week back, or three for "the other week"; a question looks further."""
+    week = lower(match["unit"]) == "week"
+    if isinstance(at, Saying):
+        days = 21 if week else 7
+        return at.days(at.today - days * DAY, days)
+    return None if at.reach == "past" else Span(at.ago(30 if week else 10, "day"), at.now)
+
+
+# So many units away
+
+_SO_MANY = "(?:(?P<half_a>half a)|(?![0-9]{4}){count})"
+_AWAY = _SO_MANY + " (?P<unit>day|night|week|fortnight|month|year)s?(?P<and_half> and a half)?"
+_LASTING = re.compile(
+    r"\b(?:once|twice|times|only|just|done|finish\w*|complet\w*|back|first time|much)\s+$|\bfor (?:the )?\S+ \S+\s+$",
+    re.I,
+)
+"""Before these "in ten days" says how long something took."""
+
+
+@asked("ago", "{count} {unit} ago")
+def ago(match: re.Match[str], question: Question) -> Reading:
     """A day is that day; anything longer is one unit wide around that day, an hour around that time (R8)."""
     count, unit = number(match["count"]), lower(match["unit"])
     if unit == "hour":
-        middle, half = calendar.ago(count, unit), timedelta(minutes=30)
+        middle, half = question.ago(count, unit), timedelta(minutes=30)
         return Reading(Span(middle - half, middle + half))
-    day = back(calendar.today, count, unit)
+    day = back(question.today, count, unit)
     if unit == "day":
-        return Reading(calendar.day(day), "day")
-    first = day - timedelta(days=WIDTHS[unit] // 2)
-    frame = calendar.months(day.year, 1, 12) if unit == "year" else None
-    return Reading(calendar.days(first, first + timedelta(days=WIDTHS[unit])), f"around a {unit}", frame=frame)
+        return Reading(question.day(day), "day")
+    frame = question.months(day.year, 1, 12) if unit == "year" else None
+    return Reading(question.unit_around(day, unit), f"around a {unit}", frame=frame)
 
 
-@rule("ago", "(?:a few|few|several) (?P<unit>day|week|month|year)s? ago")
-def few_ago(match: re.Match[str], calendar: Calendar) -> Reading | None:
+@asked(UNITS, "(?:in )?{count} (?P<unit>day|week|month)s?(?P<now> from (?:now|today))?(?! ago| before| after)")
+def in_some(match: re.Match[str], question: Question) -> Reading | None:
+    """In three weeks: a day is that day, anything longer is one unit wide around it."""
+    ahead = question.reach == "ahead" and lower(match[0]).startswith("in ")
+    if not ahead and not (match["now"] and question.reach == "any"):
+        return None
     unit = lower(match["unit"])
-    far, near = getattr(calendar.settings, f"few_{unit}s")
+    day = back(question.today, -number(match["count"]), unit)
+    return Reading(question.unit_around(day, unit), "day" if unit == "day" else "", explicit=True)
+
+
+@told("ago back now today", rf"{_AWAY} (?:ago|back(?= ?(?:$|[.,;!?)]))|(?P<ahead>from (?:now|today)))")
+@told(
+    f"{UNITS} night nights fortnight fortnights",
+    rf"(?P<ahead>in ){_AWAY}(?:['’]s?)?(?P<time> time)?(?! (?:ago|of|or so of)\b)",
+)
+def away(match: re.Match[str], saying: Saying) -> Span | None:
+    """A story of the past that took ten days names no day."""
+    if lower(match["ahead"]) == "in":
+        if _LASTING.search(match.string, max(0, match.start() - 30), match.start()):
+            return None
+        if not match["time"] and saying.tense(*match.span()) == "past":
+            return None
+    count = (0.5 if match["half_a"] else number(match["count"])) + 0.5 * bool(match["and_half"])
+    return saying.units_away(count if match["ahead"] else -count, lower(match["unit"]))
+
+
+@told(
+    "week weeks fortnight fortnights",
+    _SO_MANY + " (?P<unit>week|fortnight)s? (?:(?:on|from|to) (?P<weekday>{any weekday})|(?P<near>today|tomorrow))",
+)
+def week_on(match: re.Match[str], saying: Saying) -> Span:
+    """A week on Friday is the Friday after the coming one."""
+    days = (0.5 if match["half_a"] else number(match["count"])) * UNIT_DAYS[lower(match["unit"])]
+    if match["near"]:
+        step = int(lower(match["near"]) == "tomorrow")
+    else:
+        step = (weekday_number(match["weekday"]) - saying.today.weekday()) % 7
+    return saying.day(saying.today + DAY * (step + int(days)))
+
+
+def _few(at: Calendar, unit: str) -> tuple[int, int]:
+    """“A few weeks”: the far and the near end, in days (R8)."""
+    far, near = getattr(at.settings, f"few_{unit}s")
+    return (int(365.25 * far), int(365.25 * near)) if unit == "year" else (far, near)
+
+
+@both("ago", "(?:a few|few|several|some) (?P<unit>day|week|month|year)s? ago")
+def few_ago(match: re.Match[str], at: Question | Saying) -> Span:
+    unit = lower(match["unit"])
+    if isinstance(at, Saying):
+        far, near = _few(at, unit)
+        return at.days(at.today - far * DAY, far - near + 1)
+    far, near = getattr(at.settings, f"few_{unit}s")
     step = "year" if unit == "year" else "day"
-    return Reading(Span(calendar.ago(far, step), calendar.ago(near, step)))
+    return Span(at.ago(far, step), at.ago(near, step))
 
 
-@rule(
-    UNITS + " minute minutes " + DIGIT,
+@told("few several", "in (?:a few|few|several) (?P<unit>day|week|month|year)s?(?:['’] time)?")
+def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
+    far, near = _few(saying, lower(match["unit"]))
+    return None if saying.tense(*match.span()) == "past" else saying.days(saying.today + near * DAY, far - near + 1)
+
+
+# Rolling stretches
+
+_FEW_AHEAD = {"day": 5, "week": 35, "month": 90}
+"""Days of "the next few days", weeks and months."""
+_WHILE_DAYS = (365, 21)
+"""The far and the near end of "a while ago", in days."""
+_SOON_DAYS = 14
+_SPANNING = frozenset({"in", "over", "within", "during"})
+"""Only after these is "the last day" the day just gone, and not the end of something."""
+
+
+@asked(
+    "last past previous",
     "(?P<whose>my |your |his |her |our |their )?(?:the )?(?:last|past|previous) "
     "(?:(?P<few>few|several)|{count}) (?P<unit>minute|hour|day|week|month|quarter|year)s?(?! (?:of|at|before|after))",
 )
-def last_few(match: re.Match[str], calendar: Calendar) -> Reading | None:
+def last_few(match: re.Match[str], question: Question) -> Span | None:
     """The last two weeks, rolling (R8). "My last two weeks at the bank" is something else."""
     unit = lower(match["unit"])
-    if match["whose"] or (match["few"] and unit not in FEW):
+    if match["whose"] or (match["few"] and not hasattr(question.settings, f"few_{unit}s")):
         return None
     if not match["few"]:
-        return Reading(Span(calendar.ago(number(match["count"]), unit), calendar.now))
-    far: int = getattr(calendar.settings, f"few_{unit}s")[0]
-    return Reading(Span(calendar.ago(far, "year" if unit == "year" else "day"), calendar.now))
+        return Span(question.ago(number(match["count"]), unit), question.now)
+    far: int = getattr(question.settings, f"few_{unit}s")[0]
+    return Span(question.ago(far, "year" if unit == "year" else "day"), question.now)
 
 
-@rule("hour day", "the (?:last|past) (?P<unit>hour|day)(?! (?:of|at|before|after))")
-def just_gone(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    return Reading(Span(calendar.ago(1, lower(match["unit"])), calendar.now), accepts=SPANNING.__contains__)
+@asked("hour day", "the (?:last|past) (?P<unit>hour|day)(?! (?:of|at|before|after))")
+def just_gone(match: re.Match[str], question: Question) -> Reading:
+    return Reading(Span(question.ago(1, lower(match["unit"])), question.now), accepts=_SPANNING.__contains__)
 
 
-@rule(
-    "week month quarter year",
-    "(?P<the>the )?(?P<which>last|this past|this|past|previous|current|next|every|each) "
-    "(?P<unit>week|month|quarter|year)(?! of)",
+@asked(
+    "next coming following",
+    "(?:the |my |our )?(?:next|coming|following) (?:(?:(?P<few>few|several)|{count}) (?P<unit>day|week|month)s?"
+    "|(?P<many>day|week|month)s)",
 )
-def running(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    """Last week is the seven days just gone; last month is the calendar one, "the last month" the rolling one (R8)."""
-    which, unit = lower(match["which"]), lower(match["unit"])
-    if which == "next" and calendar.reach != "past":
-        return Reading(calendar.whole(unit, ahead=1), unit, explicit=True)
-    if which in {"next", "every", "each"}:
+def next_few(match: re.Match[str], question: Question) -> Reading | None:
+    """The next ten days, from today on."""
+    if question.reach == "past":
         return None
-    if which in {"this", "current"}:
-        return Reading(calendar.this(unit), unit)
-    if unit == "week" or "past" in which or (match["the"] and which == "last" and unit != "quarter"):
-        return Reading(Span(calendar.ago(1, unit), calendar.now), unit if unit == "week" else "")
-    return Reading(previous(calendar, unit, 1), unit)
+    unit = lower(match["unit"] or match["many"])
+    if match["count"]:
+        until = back(question.today, -number(match["count"]), unit) + DAY
+        return Reading(question.days(question.today, until), explicit=True)
+    return Reading(question.days(question.today, _FEW_AHEAD[unit] + 1), explicit=True)
 
 
-@rule("last", "(?:the )?(?P<unit>week|month|quarter|year) before last")
-def before_last(match: re.Match[str], calendar: Calendar) -> Reading | None:
+@told(
+    "days weeks months years",
+    "(?:in |over |within |during |for )?the (?P<which>next|coming|last|past) (?:(?P<few>few|several)|{count}) "
+    "(?P<unit>day|week|month|year)s",
+)
+def rolling(match: re.Match[str], saying: Saying) -> Span:
     unit = lower(match["unit"])
-    if unit == "week":
-        return Reading(Span(calendar.ago(2, unit), calendar.ago(1, unit)), unit)
-    return Reading(previous(calendar, unit, 2), unit)
+    count = (4 if unit == "day" else 3) if match["few"] else number(match["count"])
+    if lower(match["which"]) in _NEXT:
+        return saying.days(saying.today, back(saying.today, -count, unit) + DAY)
+    return saying.days(back(saying.today, count, unit), saying.today + DAY)
 
 
-def previous(calendar: Calendar, unit: str, count: int) -> Span:
-    """The whole calendar month, quarter or year, `count` before the running one."""
-    first = back(calendar.first(unit), count, unit)
-    return calendar.days(first, later(first, {"month": 1, "quarter": 3, "year": 12}[unit]))
+@asked("recently lately", r"(?<!most\x20)(?<!more\x20)(?<!how\x20)(?:recently|lately)")
+def recently(match: re.Match[str], question: Question) -> Span:
+    return Span(question.ago(question.settings.recent_days, "day"), question.now)
 
 
-@rule("month quarter year", "the (?P<unit>month|quarter|year)")
-def within(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    """This year, where "the beginning of the year" is asked for; "the year" alone says nothing."""
-    unit = lower(match["unit"])
-    return Reading(calendar.this(unit), unit, accepts="part".__eq__)
+@asked("ago while", "(?:quite )?a while (?:ago|back)|some time ago|ages ago|(?:a )?long (?:time )?ago")
+def while_ago(match: re.Match[str], question: Question) -> Span | None:
+    far, near = (question.ago(days, "day") for days in _WHILE_DAYS)
+    return None if question.reach == "past" else Span(far, near)
 
 
-@rule("recently lately", r"(?<!most\x20)(?<!more\x20)(?<!how\x20)(?:recently|lately)")
-def recently(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    return Reading(Span(calendar.ago(calendar.settings.recent_days, "day"), calendar.now))
+@asked("soon upcoming coming ahead near", "(?:up)?coming(?: up)?|soon(?! as)|ahead(?! of)|in the near future")
+def soon(match: re.Match[str], question: Question) -> Reading | None:
+    if question.reach == "past" or lower(match[0]) == "coming":
+        return None
+    return Reading(question.days(question.today, _SOON_DAYS + 1), SOON, explicit=True)
 
 
-@rule(
+@asked(
     "since",
     "since (?:we last|(?:the )?last time we) (?:talked|spoke|met|chatted)(?! (?:to|with))"
     "|since we (?:talked|spoke|met|chatted) last|since (?:our|my) last (?:talk|chat|conversation|session|meeting)"
     r"|since last time(?=\s*(?:$|[?!.,;]))",
 )
-def since_last_talk(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    if calendar.last_talk is None or calendar.last_talk > calendar.now:
+def since_last_talk(match: re.Match[str], question: Question) -> Span | None:
+    known = question.last_talk is not None and question.last_talk <= question.now
+    return question.to_now(question.last_talk) if known and question.last_talk else None
+
+
+# Weeks, months, quarters and years counted from the running one
+
+_UNIT = "(?P<unit>week|month|quarter|year)"
+_STEPS = {"last": -1, "previous": -1, "this": 0, "current": 0, "the": 0, "next": 1, "coming": 1, "following": 1}
+_WEEK_THIRDS = ((0, 2), (2, 5), (4, 7))
+"""First and last day after Monday of an early, a middle and a late part of a week."""
+
+
+@asked(
+    "week month quarter year",
+    "(?P<the>the )?(?P<which>last|this past|this|past|previous|current|next|every|each) " + _UNIT + "(?! of)",
+)
+@asked("coming upcoming", "(?P<the>the |this )?(?P<which>(?:up)?coming) (?P<unit>week|month|year)")
+def running(match: re.Match[str], question: Question) -> Reading | None:
+    """Last week is the seven days just gone; last month is the calendar one, "the last month" the rolling one (R8)."""
+    which, unit = lower(match["which"]), lower(match["unit"])
+    if which in {"next", "coming", "upcoming"} and question.reach != "past":
+        return Reading(question.whole(unit, ahead=1), unit, explicit=True)
+    if which in {"next", "coming", "upcoming", "every", "each"}:
         return None
-    return Reading(calendar.to_now(calendar.last_talk))
+    if which in {"this", "current"}:
+        return Reading(question.this(unit), unit)
+    if unit == "week" or "past" in which or (match["the"] and which == "last" and unit != "quarter"):
+        return Reading(Span(question.ago(1, unit), question.now), unit if unit == "week" else "")
+    return Reading(question.whole(unit, ahead=-1), unit)
+
+
+@told(
+    "week month quarter year",
+    "{part of}(?P<rolling>the )?(?P<which>last|past|previous|this past|this coming|this|current|next|coming|the) "
+    rf"{_UNIT}(?! (?:of|before|after|or so)\b)",
+)
+def calendar_unit(match: re.Match[str], saying: Saying) -> Span | None:
+    """The calendar unit. "The last month" and "the past year" end today; "the month" counts only with a part."""
+    part, which, unit = lower(match["part"]).removeprefix("very "), lower(match["which"]), lower(match["unit"])
+    if "past" in which or (match["rolling"] and which == "last"):
+        return saying.days(back(saying.today, 1, unit), saying.today + DAY)
+    if which == "the" and (not part or part in ("later", "earlier", "late", "early")):
+        return None
+    span = saying.whole(unit, ahead=_STEPS[which.removeprefix("this ")])
+    if part in ("later", "earlier"):  # it is so from today on
+        today = saying.day(saying.today)
+        narrow = Span(today.start, span.end) if part == "later" else Span(span.start, today.end)
+        return narrow if narrow.start < narrow.end else span
+    if unit == "week" and part:
+        first, last = (saying.day_of(span.start) + days * DAY for days in _WEEK_THIRDS[THIRDS[part]])
+        return saying.days(first, last)
+    return saying.part(span, unit, part) if part else span
+
+
+@asked("last", f"(?:the )?{_UNIT} before last")
+@told("last next", f"(?:the )?{_UNIT} (?:before last|(?P<next>after next))")
+def far(match: re.Match[str], at: Question | Saying) -> Reading:
+    unit = lower(match["unit"])
+    if isinstance(at, Question) and unit == "week":
+        return Reading(Span(at.ago(2, unit), at.ago(1, unit)), unit)
+    return Reading(at.whole(unit, ahead=2 if match.groupdict().get("next") else -2), unit)
+
+
+@asked(
+    "earlier later rest remainder",
+    f"(?:(?P<earlier>earlier this)|later this|the (?:rest|remainder) of (?:the|this)) {_UNIT}",
+)
+def rest(match: re.Match[str], question: Question) -> Reading | Span | None:
+    """From today to the end of the running unit, or what has passed of it."""
+    unit = lower(match["unit"])
+    if match["earlier"]:
+        return question.this(unit)
+    if question.reach == "past":
+        return None
+    return Reading(Span(question.midnight(question.today), question.whole(unit).end), explicit=True)
+
+
+@asked("month quarter year", "the (?P<unit>month|quarter|year)")
+def within(match: re.Match[str], question: Question) -> Reading:
+    """This year, where "the beginning of the year" is asked for; "the year" alone says nothing."""
+    unit = lower(match["unit"])
+    return Reading(question.this(unit), unit, accepts="part".__eq__)
+
+
+# Weekdays
+
+_PLURALS = " ".join(f"{word}s" for word in WEEKDAY_WORDS.split())
+_ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed thu thur thurs fri sat sun"
+_WEEK_DAYS = {"last": -7, "previous": -7, "this": 0, "next": 7, "coming": 7}
+_OF = compile_pattern(" of | in {any month}")
+
+
+@asked(_ANY_WEEKDAY, "{which}(?P<weekday>{short weekday})(?P<week>,? (?:of )?last week)?")
+def weekday(match: re.Match[str], question: Question) -> Reading | None:
+    which, text = lower(match["which"]), match.string
+    start, end = match.span("weekday")
+    latest = question.weekly(weekday_number(match["weekday"]))
+    if match["week"]:
+        return question.recurring("last", "day", latest)
+    if which and (_OF.match(text, end) or not is_weekday(text, start, end, "on")):
+        return None
+    return question.recurring(which, "day", latest, lambda cue: is_weekday(text, start, end, cue), WEEK)
+
+
+@told(
+    f"{_ANY_WEEKDAY} {_PLURALS}",
+    "(?:(?P<week1>last|next|this) week,? (?:on )?)?{which}(?P<weekday>{short weekday})(?P<plural>s)?"
+    r"(?:,? (?:of )?(?P<week2>last|next|this|previous|coming) week| (?P<later>week)(?= ?(?:$|[.,;!?])))?",
+)
+def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
+    """A bare weekday is the one that the tense of its clause means; without a verb it is one to come."""
+    which, place, today = lower(match["which"]), match.span(), saying.today
+    if match["plural"] or which in HABITS or not is_day_of_its_own(match):
+        return None
+    number = weekday_number(match["weekday"])
+    week = lower(match["week1"] or match["week2"])
+    if week:
+        return saying.day(saying.first("week") + DAY * (_WEEK_DAYS[week] + number))
+    ahead = (number - today.weekday()) % 7
+    if match["later"]:
+        return saying.day(today + DAY * (ahead + 7))
+    if which in _LAST:
+        return saying.day(today + DAY * (ahead - 7))
+    if which in _NEXT:
+        return saying.day(today + DAY * (ahead or 7))
+    if which == "this":
+        past = saying.tense(*place) == "past" and ahead
+        return saying.day(today + DAY * (ahead - 7 if past else ahead))
+    if saying.is_alone(*place):
+        return saying.day(saying.weekday(number, "")) if word_before(match.string, place[0]) in ("on", "by") else None
+    if saying.is_habit(*place):
+        return None
+    return saying.day(saying.weekday(number, saying.tense(*place) or saying.story()))
+
+
+@told(
+    _ANY_WEEKDAY,
+    "(?:from )?(?P<first>{short weekday})(?: to | through | thru | till | until |-| ?– ?)(?P<last>{short weekday})"
+    "(?:,? (?:of )?(?P<week>last|next|this) week)?",
+)
+def weekdays(match: re.Match[str], saying: Saying) -> Span | None:
+    """From Monday to Thursday: days of one week where a week or a tense says so, a habit otherwise."""
+    first, last = weekday_number(match["first"]), weekday_number(match["last"])
+    length = (last - first) % 7 + 1
+    if match["week"]:
+        return saying.days(saying.first("week") + DAY * (_WEEK_DAYS[lower(match["week"])] + first), length)
+    tense = saying.tense(*match.span())
+    if tense not in ("past", "future") or saying.is_habit(*match.span()):
+        return None
+    begin = saying.weekday(first, tense)
+    return saying.days(begin - WEEK if tense == "past" and begin + length * DAY > saying.today else begin, length)
+
+
+@asked(
+    "weekend",
+    "(?:the )?(?P<last>weekend before last)"
+    "|(?:the |(?=last|this|past|next|coming|every|each|most)){which}weekend"
+    "(?! (?:of|trip|bag|house|home|job|away|getaway))",
+)
+def weekend(match: re.Match[str], question: Question) -> Reading | None:
+    latest = question.weekly(5, days=2)
+    which = "before last" if match["last"] else lower(match["which"])
+    if which == "next" and question.reach != "past":
+        return Reading(latest(question.whole("week", ahead=1).end - INSTANT), "weekend", explicit=True)
+    return question.recurring(which, "weekend", latest, period=WEEK)
+
+
+@told(
+    "weekend weekends",
+    "(?:the )?(?:(?P<which>last|next|this coming|this past|this|coming|past|previous|every|each|most|(?:over|at|on"
+    r"|for) the) )weekend(?! (?:trips|getaways|bag|house|home|job|edition|ticket)\b)"
+    "|(?:the )?weekend (?P<far>before last|after next)|(?:all|the whole) weekend",
+)
+def told_weekend(match: re.Match[str], saying: Saying) -> Span | None:
+    """Saturday and Sunday. "Over the weekend" goes by the tense; without one, by which of the two is nearer."""
+    which, far = lower(match["which"]), lower(match["far"])
+    if which in HABITS:
+        return None
+    coming = saying.first("week") + 5 * DAY  # on a Sunday the running one
+    last = coming - WEEK
+    if far:
+        return saying.days(last - WEEK if far == "before last" else coming + WEEK, 2)
+    if which in _LAST:
+        return saying.days(last, 2)
+    if which in ("this", "coming", "this coming", "next"):
+        return saying.days(coming + WEEK * (which == "next"), 2)
+    tense = saying.tense(*match.span())
+    if tense == "past":
+        return saying.days(coming if saying.today.weekday() == 6 else last, 2)
+    return saying.days(coming if tense or saying.today - last >= timedelta(days=5) else last, 2)

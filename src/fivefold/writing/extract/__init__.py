@@ -13,7 +13,7 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.remote import RemoteError, post
 from fivefold.text.names import mentions
 from fivefold.text.patterns import Pattern, words_of
-from fivefold.text.time_grammar.dates import dates_in
+from fivefold.text.time_grammar import dates_in
 from fivefold.values.entities import Extraction, Extractor, Mention
 from fivefold.values.memory import FACETS, TYPES, Record, Type
 from fivefold.values.plugins import plugin_by_choice

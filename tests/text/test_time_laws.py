@@ -14,8 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fivefold.text.time_grammar import EARLIEST, find_window, find_windows
-from tests.text.time_grammar.test_golden import BERLIN, GOLDEN, NOW, TALK
-from tests.text.time_grammar.test_nothing import NOTHING
+from tests.text.test_time_of_questions import BERLIN, GOLDEN, NOTHING, NOW, TALK
 
 pytestmark = pytest.mark.slow
 

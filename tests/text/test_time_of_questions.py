@@ -1,13 +1,16 @@
-"""Every expression with the window it stands for, computed by hand."""
+"""Every expression of a question with the window it stands for, computed by hand; words that only look like time; and
+the settings of fuzzy words."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from fivefold.text.time_grammar import EARLIEST, find_window, find_windows
+from fivefold import InvalidInput
+from fivefold.text.time_grammar import EARLIEST, TimeSettings, find_window, find_windows
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2025, 6, 11, 15, 30, tzinfo=BERLIN)
@@ -299,6 +302,18 @@ def test_the_hour_that_comes_twice_is_kept_apart() -> None:
     )
 
 
+def test_what_is_to_come_is_read_where_one_asks_for_it() -> None:
+    assert find_window("tomorrow", NOW, BERLIN) is None
+    for text, start, end in (
+        ("tomorrow", "2025-06-12", "2025-06-13"),
+        ("this coming Friday", "2025-06-13", "2025-06-14"),
+        ("the coming week", "2025-06-16", "2025-06-23"),
+    ):
+        window = find_window(text, NOW, BERLIN, reach="any")
+        assert window is not None
+        assert (window.start, window.end, window.text) == (local(start), local(end), text)
+
+
 def test_the_window_keeps_its_words_and_every_expression_its_place() -> None:
     text = "What did I do on Friday with Sam last week, and since May?"
     found = find_windows(text, NOW, BERLIN)
@@ -334,3 +349,216 @@ def test_a_running_unit_that_has_just_begun_is_the_present_instant() -> None:
     window = find_window("this week", monday)
     assert window is not None
     assert window.start == monday < window.end
+
+
+NOTHING = """
+what's my badge ID?
+may I ask you something
+march on
+we march on regardless
+a second opinion
+a character called April
+a minute of your time
+the Sunday Times
+the day job
+May said she would come
+before May said anything
+after April told me about it
+what is May's phone number?
+is April Smith my aunt?
+before April Smith called
+who is June
+a photo with May
+TGI Friday's
+did we eat at TGI Friday's?
+I may 3 times
+I may 3 times have said so
+the 3 may be wrong
+this may be wrong
+this may help
+what may have happened
+spring roll
+in spring rolls
+spring onions
+fall over
+did I fall over
+in the fall of Rome
+after the fall
+in winter clothes
+Summer is my cat
+the March of the Penguins
+one day
+some day
+days of our lives
+24 hours a day
+day one
+the first day of school
+the last day of school
+the last week of school
+my last 3 days at the bank
+monthly
+my monthly budget
+once a month
+every Friday
+every weekend
+every summer
+each month
+on Fridays
+on Friday nights
+how many times a week
+per week
+a week-long trip
+last time
+what did we say last time?
+since last time
+the last one
+this time
+these days
+what time is it now
+next week
+next Friday
+next summer
+tomorrow
+later this week
+in 3 weeks
+for two years
+years ago
+in 2000 steps
+I walked 2000 steps
+room 2022
+JIRA-2024
+version 3.11.14
+10.0.0.1
+12:30:45
+3/4
+30 February
+31/02/2024
+2024-13-45
+most recently
+how recently
+the 2nd floor
+on the 3rd attempt
+a quarter of the cake
+the first quarter of the game
+an Audi Q3
+Black Friday deals
+my man Friday
+a sunday roast
+weekend plans
+in his nineties
+Christmas dinner
+Happy New Year
+USA Today
+The Tonight Show
+happy hour
+half past three
+the year I was born
+since I moved
+before he came to Halden
+until then
+from Sam to Daniel
+between you and me
+Monday to Friday
+sat on the sofa
+mon ami
+autumn leaves
+late again
+after today
+late this year
+the end of the year
+2019-2021
+how many days until Christmas?
+how long until Easter?
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", *NOTHING])
+def test_no_expression(text: str) -> None:
+    assert find_windows(text, NOW, BERLIN) == []
+
+
+AFTERNOON = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)
+
+
+def days_ago(count: int) -> datetime:
+    return AFTERNOON - timedelta(days=count)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "start", "end"),
+    [
+        ("recently", {"recent_days": 7}, days_ago(7), AFTERNOON),
+        ("a few days ago", {"few_days": [4, 1]}, days_ago(4), days_ago(1)),
+        ("in the last few days", {"few_days": [4, 1]}, days_ago(4), AFTERNOON),
+        ("a few weeks ago", {"few_weeks": (28, 10)}, days_ago(28), days_ago(10)),
+        ("a few months ago", {"few_months": (120, 60)}, days_ago(120), days_ago(60)),
+        ("a few years ago", {"few_years": (8, 3)}, AFTERNOON.replace(year=2017), AFTERNOON.replace(year=2022)),
+        ("03/04/2024", {"day_first": False}, datetime(2024, 3, 4, tzinfo=UTC), datetime(2024, 3, 5, tzinfo=UTC)),
+        ("15/04/2024", {"day_first": False}, datetime(2024, 4, 15, tzinfo=UTC), datetime(2024, 4, 16, tzinfo=UTC)),
+        ("3/4/24", {"day_first": False}, datetime(2024, 3, 4, tzinfo=UTC), datetime(2024, 3, 5, tzinfo=UTC)),
+        ("3/4/24", {"day_first": True}, datetime(2024, 4, 3, tzinfo=UTC), datetime(2024, 4, 4, tzinfo=UTC)),
+        (
+            "last summer",
+            {"summer_months": (12, 2)},
+            datetime(2024, 12, 1, tzinfo=UTC),
+            datetime(2025, 3, 1, tzinfo=UTC),
+        ),
+        ("last winter", {"summer_months": (12, 2)}, datetime(2024, 6, 1, tzinfo=UTC), datetime(2024, 9, 1, tzinfo=UTC)),
+        ("last spring", {"summer_months": (5, 7)}, datetime(2025, 2, 1, tzinfo=UTC), datetime(2025, 5, 1, tzinfo=UTC)),
+        (
+            "around Christmas",
+            {"around_days": 1},
+            datetime(2024, 12, 23, tzinfo=UTC),
+            datetime(2024, 12, 29, tzinfo=UTC),
+        ),
+    ],
+)
+def test_settings_change_the_reading(text: str, settings: dict[str, Any], start: datetime, end: datetime) -> None:
+    found = find_window(text, AFTERNOON, settings=TimeSettings.from_mapping(settings))
+    assert found is not None
+    assert (found.start, found.end) == (start, end)
+
+
+def test_an_empty_mapping_is_the_default() -> None:
+    assert TimeSettings.from_mapping({}) == TimeSettings()
+
+
+def test_settings_survive_a_round_trip_through_plain_data() -> None:
+    settings = TimeSettings(recent_days=7, few_days=(4, 1))
+    assert TimeSettings.from_mapping(settings.to_dict()) == settings
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("recent_days", 0),
+        ("recent_days", -1),
+        ("recent_days", True),
+        ("recent_days", "30"),
+        ("recent_days", 10**9),
+        ("around_days", -1),
+        ("few_days", (2, 5)),
+        ("few_days", (2, 2)),
+        ("few_weeks", (5,)),
+        ("few_weeks", 5),
+        ("few_months", (5, -1)),
+        ("few_months", (5.0, 2.0)),
+        ("few_years", "52"),
+        ("summer_months", (6, 9)),
+        ("summer_months", (0, 2)),
+        ("summer_months", (8, 6)),
+        ("summer_months", None),
+        ("day_first", 1),
+        ("day_first", "yes"),
+        ("recnt_days", 30),
+        (7, 30),
+    ],
+)
+def test_nonsense_is_refused_and_named(field: Any, value: object) -> None:
+    with pytest.raises(InvalidInput, match=str(field)):
+        TimeSettings.from_mapping({field: value})
+
+
+def test_settings_must_be_a_mapping() -> None:
+    with pytest.raises(InvalidInput, match="mapping"):
+        TimeSettings.from_mapping([("recent_days", 30)])  # type: ignore[arg-type]

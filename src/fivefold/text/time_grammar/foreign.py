@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from datetime import date
 
 from fivefold.text.patterns import words_of
-from fivefold.text.time_grammar.dates.counted import around
-from fivefold.text.time_grammar.dates.forms import form
-from fivefold.text.time_grammar.dates.saying import Saying, Tense
-from fivefold.text.time_grammar.periods import DAY, Span, back
-from fivefold.text.time_grammar.words import lower
+from fivefold.text.time_grammar.periods import DAY, WEEK, Reading, Span
+from fivefold.text.time_grammar.stored import Saying, Tense, told
+from fivefold.text.time_grammar.words import lower, word_before
 
 _NEAR = {
     -2: "vorgestern anteayer avant-hier anteontem avantieri",
@@ -69,7 +67,7 @@ _NEXT += "|prossimo|prossima|que viene|que vem"
 _THIS = "diesen|diese|dieser|dieses|este|esta|ce|cette|questo|questa|quest['’]"
 _WHICH = rf"(?P<last>{_LAST})|(?P<next>{_NEXT})|(?P<this>{_THIS})"
 _AFTER = _WHICH.replace("P<", "P<after_").replace(f"|(?P<after_this>{_THIS})", "")
-_HABITS = frozenset("los las jeden jede jedes les ogni todos todas cada tous toutes i le os as aos immer".split())
+_HABITS = frozenset("los las jeden jede jedes les ogni todos todas cada tous toutes i os as aos immer".split())
 _NEEDS_CUE = frozenset("segunda terça quarta quinta sexta".split())
 _CUES = frozenset("am el le il na no em este este a al ce vom bis zum der den dem la".split())
 _LANGUAGE = {
@@ -98,24 +96,24 @@ _LONG_UNIT += _alternatives(word for word, unit in _UNIT_OF.items() if unit != "
 _MONTH = rf"(?P<month>{_alternatives(_MONTH_NUMBER)})"
 
 
-@form(_pieces(*_NEAR_WORDS), rf"(?P<near>{_alternatives(_NEAR_WORDS)})")
+@told(_pieces(*_NEAR_WORDS), rf"(?P<near>{_alternatives(_NEAR_WORDS)})")
 def near(match: re.Match[str], saying: Saying) -> Span | None:
     word = lower(match["near"])
-    cue = re.search(r"([^\W\d_]+)\s+$", match.string[max(0, match.start() - 14) : match.start()])
-    if word in ("morgen", "mañana") and cue and lower(cue[1]) in _NO_MORNING:
-        return saying.day(saying.today) if lower(cue[1]) == "heute" else None
+    before = word_before(match.string, match.start())
+    if word in ("morgen", "mañana") and before in _NO_MORNING:
+        return saying.day(saying.today) if before == "heute" else None
     if word in _LANGUAGE and _LANGUAGE[word].isdisjoint(words_of(match.string)):
         return None
     return saying.day(saying.today + DAY * _NEAR_WORDS[word])
 
 
-@form(_pieces(*_DAY_NUMBER), rf"(?:(?:{_WHICH}) )?(?P<weekday>{_alternatives(_DAY_NUMBER)})(?:,? (?:{_AFTER}))?")
+@told(_pieces(*_DAY_NUMBER), rf"(?:(?:{_WHICH}) )?(?P<weekday>{_alternatives(_DAY_NUMBER)})(?:,? (?:{_AFTER}))?")
 def weekday(match: re.Match[str], saying: Saying) -> Span | None:
     start, end = match.span()
     cue = re.search(r"([^\W\d_]+)\s+$", match.string[max(0, start - 12) : start])
     before = lower(cue[1]) if cue else ""
     word, tense = lower(match["weekday"]), _which(match)
-    if before in _HABITS - {"le"} or (not tense and saying.is_habit(start, end)):
+    if before in _HABITS or (not tense and saying.is_habit(start, end)):
         return None
     if not tense and before not in _CUES and (word in _NEEDS_CUE or word in ("domingo", "martes", "mars")):
         return None
@@ -125,22 +123,19 @@ def weekday(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.day(saying.weekday(number, tense or saying.tense(start, end, foreign=True) or "future"))
 
 
-@form(
+@told(
     _pieces(*f"{_LAST}|{_NEXT}|{_THIS}".replace("['’]", "").split("|")),
     rf"(?:{_WHICH}) ?(?P<unit>{_LONG_UNIT})|(?P<unit2>{_LONG_UNIT}) (?:{_AFTER})",
 )
 def unit(match: re.Match[str], saying: Saying) -> Span | None:
     which, word = _which(match), lower(match["unit"] or match["unit2"])
     step = -1 if which == "past" else 0 if which == "present" else 1
-    if word not in _UNIT_OF:
-        saturday = saying.today + DAY * (5 - saying.today.weekday())
-        return saying.days(saturday + 7 * DAY * step, 2)
-    length = _UNIT_OF[word]
-    first = back(saying.calendar.first(length), -step, length)
-    return saying.calendar.days(first, back(first, -1, length))
+    if word in _UNIT_OF:
+        return saying.whole(_UNIT_OF[word], ahead=step)
+    return saying.days(saying.first("week") + 5 * DAY + step * WEEK, 2)  # a weekend
 
 
-@form(
+@told(
     _pieces(*_UNIT_OF),
     rf"(?:(?P<past>vor|hace|il y a|há|faz)|(?P<ahead>in|en|dentro de|dans|tra|fra|em|daqui a)) {_COUNT} {_UNIT}"
     rf"|{_COUNT.replace('count', 'count2')} {_UNIT.replace('unit', 'unit2')} (?P<ago>fa|atrás)",
@@ -151,38 +146,31 @@ def away(match: re.Match[str], saying: Saying) -> Span | None:
     number = int(count) if count.isdecimal() else _COUNT_WORDS[count]
     if match["ahead"] and saying.tense(*match.span(), foreign=True) == "past":
         return None
-    return around(saying, number if match["ahead"] else -number, length)
+    return saying.units_away(number if match["ahead"] else -number, length)
 
 
-@form(
+@told(
     _pieces(*_MONTH_NUMBER),
     rf"(?P<day>\d{{1,2}})(?:\.|er|º|°)?(?: ?(?:-|–|bis|al|au|a) ?(?P<last>\d{{1,2}})\.?)?(?: de)? {_MONTH}"
     r"(?:(?: de|,)? (?P<year>\d{4}))?",
 )
 def dated(match: re.Match[str], saying: Saying) -> Span | None:
     month, day = _MONTH_NUMBER[lower(match["month"])], int(match["day"])
-    years = [int(match["year"])] if match["year"] else [saying.today.year + step for step in (-1, 0, 1)]
-    tense = "" if match["year"] else saying.tense(*match.span(), foreign=True)
-    first = saying.choose((date(year, month, day) for year in years), tense)
-    last = first.replace(day=int(match["last"])) if match["last"] else first
-    return saying.calendar.days(first, last + DAY)
+    dated = date(int(match["year"]), month, day) if match["year"] else None
+    first = dated or saying.day_of_year(match, month, day, foreign=True)
+    return saying.days(first, first.replace(day=int(match["last"] or day)) + DAY)
 
 
-@form(
+@told(
     _pieces(*_MONTH_NUMBER), rf"(?P<cue>im|en|em|a|in|seit|desde|depuis|da) {_MONTH}(?:(?: de|,)? (?P<year>\d{{4}}))?"
 )
-def month(match: re.Match[str], saying: Saying) -> Span | None:
+def month(match: re.Match[str], saying: Saying) -> Reading | Span | None:
     number, cue = _MONTH_NUMBER[lower(match["month"])], lower(match["cue"])
     if (cue == "a" and lower(match["month"]) in ("mars", "mayo")) or (lower(match["month"]) == "mars" and cue == "in"):
         return None
-    years = [int(match["year"])] if match["year"] else [saying.today.year + step for step in (-1, 0, 1)]
-    tense = saying.tense(*match.span(), foreign=True)
-    firsts = [date(year, number, 1) for year in years]
-    if tense == "past":
-        first = [day for day in firsts if day <= saying.today][-1]
-    else:
-        first = min(firsts, key=lambda day: abs(day + 15 * DAY - saying.today))
-    return saying.calendar.months(first.year, number)
+    if match["year"]:
+        return saying.months(int(match["year"]), number)
+    return saying.yearly(match, "", "month", lambda year: saying.months(year, number), foreign=True)
 
 
 def _which(match: re.Match[str]) -> Tense:

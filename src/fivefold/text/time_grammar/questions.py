@@ -1,0 +1,410 @@
+"""Reading a question: it looks back, and the words before an expression narrow, bound or join it.
+
+Where an expression fits two times it means the earlier one, unless the caller looks ahead (R8).
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from itertools import count
+from typing import Literal
+
+from fivefold.text.time_grammar.periods import (
+    EARLIEST,
+    INSTANT,
+    WEEK,
+    YEAR,
+    Accepts,
+    Calendar,
+    Latest,
+    Reading,
+    Span,
+    TimeSettings,
+    in_utc,
+    later,
+)
+from fivefold.text.time_grammar.words import Table, compile_pattern, lower, number
+
+Reach = Literal["past", "any", "ahead"]
+"""How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
+comes round read as the coming one."""
+
+SOON = "soon"
+"""The unit of "soon" and "coming up", which say nothing if the question names a time."""
+_SKIPPED_YEARS = 9
+"""29 February can stay away for eight years."""
+_MAX_PHRASES = 3
+"""Phrases that narrow one expression: "the day after the end of early June" has more than anyone says."""
+
+_OPENERS = frozenset({"between", "from"})
+_JOINERS = frozenset({"to", "and", "until", "through", "-"})
+_CLOSED = frozenset({"before", "after", "until", "by"})
+"""After these a term is an end of its own and no beginning of a range."""
+_TO_NOW = compile_pattern(
+    r" (?:to|and|until|till|through|up to) (?:now|the present|this day)(?!\w)| onwards?(?!\w)| on(?= ?(?:$|[?!.,;]))"
+)
+_HOW_LONG = re.compile(r"\b(?:days|weeks|months|hours|long|time)\s$", re.IGNORECASE)
+"""Before "until" these ask how long it still is, and not about what was."""
+_ADJACENT = re.compile(r"[\s,]{0,8}(?:(?:back|of|in|on|during|over|at|the)\s{1,8}){0,3}")
+
+
+class Question(Calendar):
+    """The moment a question is asked, and how far it looks."""
+
+    __slots__ = ("last_talk", "reach")
+
+    def __init__(
+        self, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
+    ) -> None:
+        super().__init__(now, zone, settings)
+        self.reach = reach
+        self.last_talk = None if last_talk is None else in_utc(last_talk)
+
+    def this(self, unit: str) -> Span:
+        """The running week, month, quarter or year, up to now (R8); to its end where one looks ahead."""
+        return self.whole(unit) if self.reach == "ahead" else self.to_now(self.midnight(self.first(unit)))
+
+    def recurring(
+        self, which: str, unit: str, latest: Latest, accepts: Accepts | None = None, period: timedelta = YEAR
+    ) -> Reading | None:
+        """Reads "June" and "this June" as the last one begun, "last June" as the last one over (R8)."""
+        span = latest(self.now)
+        if which in {"", "this"} and self.reach == "ahead" and span.end <= self.now:
+            return Reading(self._coming(latest, period), unit, accepts=None if which else accepts, explicit=True)
+        if which == "":
+            return Reading(span, unit, latest, period, accepts)
+        if which == "this":
+            return Reading(span, unit)
+        if which in {"next", "coming", "this coming"} and self.reach != "past":
+            return Reading(self._coming(latest, period), unit, explicit=True)
+        if which in {"last", "past", "this past", "previous", "before last"}:
+            for _ in range((span.end > self.now) + (which == "before last")):
+                span = latest(span.start - INSTANT)
+            return Reading(span, unit)
+        return None
+
+    def _coming(self, latest: Latest, period: timedelta) -> Span:
+        """The first occurrence that begins after now."""
+        span = latest(self.now + period)
+        before = latest(span.start - INSTANT)
+        return before if before.start > self.now else span
+
+    def yearly(
+        self, match: re.Match[str], which: str, unit: str, make: Callable[[int], Span], accepts: Accepts | None = None
+    ) -> Reading | None:
+        """Reads what happens once a year; years that lack it are passed over."""
+
+        def latest(instant: datetime) -> Span:
+            this = self.day_of(instant).year
+            for year in count(this, -1):
+                try:
+                    span = make(year)
+                except ValueError:
+                    if this - year > _SKIPPED_YEARS:
+                        raise
+                    continue
+                if span.start <= instant:
+                    return span
+            raise LookupError("no such day")
+
+        return self.recurring(which, unit, latest, accepts)
+
+    def weekly(self, weekday: int, days: int = 1) -> Latest:
+        """The latest stretch of `days` that begins on `weekday`."""
+
+        def latest(instant: datetime) -> Span:
+            today = self.day_of(instant)
+            return self.days(today - timedelta(days=(today.weekday() - weekday) % 7), days)
+
+        return latest
+
+    def monthly(self, day: int) -> Latest:
+        """The latest day of that number; months too short for it are passed over."""
+
+        def latest(instant: datetime) -> Span:
+            first = self.day_of(instant).replace(day=1)
+            for months in range(4):
+                month = later(first, -months)
+                if day <= monthrange(month.year, month.month)[1]:
+                    span = self.day(month.replace(day=day))
+                    if span.start <= instant:
+                        return span
+            raise LookupError("no such day")
+
+        return latest
+
+
+asked = Table[Question, Reading | Span](r"(?<!\w)", r"(?!\w|-(?!{month word})[a-z])")
+"""The expressions that are read in questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A reading with its place in the text, the word before it, and whether it counts by itself."""
+
+    start: int
+    end: int
+    reading: Reading
+    word: str = ""
+    word_start: int = 0
+    sure: bool = True
+
+
+_BEFORE = compile_pattern(
+    r"(?<![\w'’])(?:"
+    r"(?P<part>(?:the )?(?:(?:very )?(?P<third>beginning|start|middle|end|(?:first|last|final)(?: few)? days) of"
+    r"|(?P<piece>(?:first|second|third|fourth|last|final|1st|2nd|3rd|4th) (?:day|week|quarter|half|{any weekday}))"
+    r" (?:of|in)|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
+    r"|(?P<near>early|mid|late)))"
+    r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|month|year)s? (?P<direction>before|after))"
+    r"|(?P<word>ever since|since|up until|until|till|up to|by|prior to|before|after|from|between|to|and|n|or|through"
+    r"|throughout|around|in|on|at|during|over|within|of|for))"
+    r"(?P<the> the)?(?: |(?<=mid|rly|ate)-)"
+    r"|(?P<dash> ?[-–—] ?)"
+)
+_SAME = {
+    "ever since": "since",
+    "up until": "until",
+    "till": "until",
+    "up to": "until",
+    "prior to": "before",
+    "n": "and",
+}
+_DAY_PART = compile_pattern(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A word or phrase that ends where an expression may begin."""
+
+    start: int
+    match: re.Match[str]
+    word: str
+    the: bool = False
+
+
+def terms_in(text: str, question: Question) -> list[Term]:
+    """Every time expression of the text in reading order; ranges are one term."""
+    pieces = list(asked.read(text, question))
+    if not pieces:
+        return []
+    before = _phrases_before(text)
+    floor, terms = 0, []
+    for start, end, meaning in pieces:
+        reading = meaning if isinstance(meaning, Reading) else Reading(meaning)
+        try:
+            terms.append(_with_words_before(text, Term(start, end, reading), before, floor, question))
+        except (ValueError, OverflowError, LookupError):
+            continue
+        finally:
+            floor = end
+    # only what names its year may lie wholly in the future (R8)
+    allowed = [
+        term
+        for term in _ranges(text, terms, question)
+        if term.reading.span.start < term.reading.span.end
+        and (term.reading.explicit or term.reading.span.start <= question.now)
+    ]
+    return [term for term in allowed if term.reading.unit != SOON] or allowed
+
+
+def _phrases_before(text: str) -> dict[int, Phrase]:
+    """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
+    matches = {}
+    for match in _BEFORE.finditer(text):
+        word = lower(match["word"])
+        word = "-" if match["dash"] else _SAME.get(word, word)
+        matches[match.end()] = Phrase(match.start(), match, word, the=bool(match["the"]))
+        if match["the"]:
+            matches[match.end("the") - 3] = Phrase(match.start(), match, word)
+    return matches
+
+
+def _with_words_before(text: str, piece: Term, before: dict[int, Phrase], floor: int, question: Question) -> Term:
+    """Narrow the expression by the phrases before it, and see whether they make it a time."""
+    reading, start, end, cue = piece.reading, piece.start, piece.end, ""
+    after = _DAY_PART.match(text, end) if reading.unit == "day" else None
+    if after:
+        reading, end = _part(reading, lower(after[1]), question), after.end()
+    phrase = before.get(start)
+    for _ in range(_MAX_PHRASES):
+        if phrase is None or phrase.start < floor or phrase.word:
+            break
+        reading, start, cue = _narrow(reading, phrase, question), phrase.start, "part"
+        phrase = before.get(start)
+    if phrase is None or phrase.start < floor:
+        return Term(start, end, reading, sure=reading.counts_after(cue))
+    word = phrase.word
+    whole = word == "over" and reading.unit == "holiday" and question.reach != "past"
+    if word == "around" or whole:
+        reading = reading.with_span(lambda span: question.around(span, piece.reading.unit), question.now)
+        return Term(phrase.start, end, reading, sure=reading.counts_after(cue or word))
+    if word == "for" and question.reach == "ahead":
+        cue = "between"  # 'planned for July' is July as surely as 'between June and July' is
+    cue = cue or (f"{word} the" if phrase.the else word)
+    return Term(start, end, reading, word, phrase.start, reading.counts_after(cue))
+
+
+def _narrow(reading: Reading, phrase: Phrase, question: Question) -> Reading:
+    match = phrase.match
+    if match["away"]:
+        count = number(match["count"]) if match["count"] else 1
+        unit, direction = lower(match["unit"]), lower(match["direction"])
+        return reading.with_span(lambda span: question.away(span, count, unit, direction), question.now, unit)
+    return _part(reading, lower(match["third"] or match["piece"] or match["whole"] or match["near"]), question)
+
+
+def _part(reading: Reading, part: str, question: Question) -> Reading:
+    return reading.with_span(lambda span: question.part(span, reading.unit, part), question.now)
+
+
+def _ranges(text: str, terms: list[Term], question: Question) -> Iterator[Term]:
+    """Join what "between", "from" and "to" join; bound the rest by "since", "until", "before" and "after"."""
+    at = 0
+    while at < len(terms):
+        term = terms[at]
+        following = terms[at + 1] if at + 1 < len(terms) else None
+        at += 1
+        try:
+            whole = _pair(text, term, following) if following else None
+            if whole:
+                yield whole
+                at += 1
+                continue
+            if following and not term.sure and _names_its_year(text, term, following):
+                term = replace(term, sure=term.reading.counts_after("between"))
+            bound = _bound(text, term, question)
+        except (ValueError, OverflowError, LookupError):
+            continue
+        if bound is None:
+            continue
+        yield bound
+        if following and not following.sure and following.word in {"and", "or"} and _adjoins(text, term, following):
+            terms[at] = replace(following, sure=following.reading.counts_after(term.word))
+
+
+def _names_its_year(text: str, term: Term, following: Term) -> bool:
+    """Whether a year follows at once: "May last year" needs no "in"."""
+    adjacent = following.start > term.end and not text[term.end : following.start].strip(" ,")
+    return adjacent and following.sure and following.reading.accepts is None and "year" in following.reading.unit
+
+
+def _adjoins(text: str, term: Term, following: Term) -> bool:
+    return following.word_start >= term.end and not text[term.end : following.word_start].strip()
+
+
+def _pair(text: str, term: Term, following: Term) -> Term | None:
+    """The two as one: the ends of a range, or the Friday before 15 July: the last one that begins before it."""
+    if _makes_range(text, term, following):
+        return _joined(term, following)
+    latest, partner = term.reading.latest, following.reading
+    if latest is None or term.reading.period != WEEK or not term.reading.counts_after("on"):
+        return None
+    if not following.sure or following.word not in {"before", "after"} or not _adjoins(text, term, following):
+        return None
+    span = latest(partner.span.start - INSTANT if following.word == "before" else partner.span.end + WEEK - INSTANT)
+    return Term(term.start, following.end, Reading(span, "day", explicit=partner.explicit))
+
+
+def _makes_range(text: str, term: Term, following: Term) -> bool:
+    """Whether the two are the ends of one range. Without "from" one of them must be a time by itself."""
+    if following.word not in _JOINERS or term.word in _CLOSED or not _adjoins(text, term, following):
+        return False
+    if following.word == "and" and term.word != "between":
+        return False
+    if following.word == "-" and term.reading.unit != following.reading.unit:
+        return False
+    opened = term.word in _OPENERS or term.sure or following.reading.accepts is None
+    return opened and term.reading.counts_after("between") and following.reading.counts_after("until")
+
+
+def _joined(term: Term, following: Term) -> Term:
+    """From the start of the one to the end of the other; a term that recurs is read together with its partner."""
+    left, right = term.reading, following.reading
+    first, last = left.span, right.span
+    if right.latest and not left.latest:
+        last = right.latest(first.start + right.period - INSTANT)
+    if left.latest:
+        first = left.latest(last.start)
+    span = Span(min(first.start, last.start), max(first.end, last.end))
+    start = term.word_start if term.word in _OPENERS else term.start
+    return Term(start, following.end, Reading(span, explicit=left.explicit or right.explicit))
+
+
+def _bound(text: str, term: Term, question: Question) -> Term | None:
+    """The term as the word before it bounds it; nothing where that leaves no time or it does not count."""
+    to_now = _TO_NOW.match(text, term.end) if term.word in _OPENERS else None
+    if to_now and term.reading.counts_after("since"):
+        span = _until_now(question, term.reading, "since")
+        return Term(term.word_start, to_now.end(), Reading(span)) if span else None
+    if not term.sure or (term.word == "until" and _HOW_LONG.search(text, max(0, term.word_start - 9), term.word_start)):
+        return None
+    if term.word in {"since", "after"}:
+        span = _until_now(question, term.reading, term.word)
+    elif term.word in _CLOSED:
+        begin = question.now if question.reach == "ahead" and term.reading.span.start > question.now else EARLIEST
+        span = Span(begin, term.reading.span.start if term.word == "before" else term.reading.span.end)
+    else:
+        return term
+    return Term(term.word_start, term.end, Reading(span, explicit=term.reading.explicit)) if span else None
+
+
+def _until_now(question: Question, reading: Reading, word: str) -> Span | None:
+    """Since a time runs from its start, after it from its end (R8). A June still running is read as the one before."""
+    span = reading.span
+    if word == "after" and span.end > question.now and reading.latest:
+        span = reading.latest(span.start - INSTANT)
+    start = span.start if word == "since" else span.end
+    return question.to_now(start) if start <= question.now else None
+
+
+def both_times(text: str, terms: list[Term]) -> list[Term]:
+    """Two times that "and" or "or" joins are one stretch from the first to the last: "in May and June"."""
+    joined: list[Term] = []
+    for term in terms:
+        last = joined[-1] if joined and term.word in {"and", "or"} else None
+        if last is None or not _adjoins(text, last, term) or last.reading.unit != term.reading.unit:
+            joined.append(term)
+            continue
+        one, other = last.reading.span, term.reading.span
+        span = Span(min(one.start, other.start), max(one.end, other.end))
+        explicit = last.reading.explicit or term.reading.explicit
+        joined[-1] = replace(last, end=term.end, reading=Reading(span, last.reading.unit, explicit=explicit))
+    return joined
+
+
+def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
+    """The time a question asks about: its terms intersected where they overlap, otherwise the first.
+
+    A term that recurs is read within the one next to it: "in May last year" is May of that year.
+    """
+    if not terms:
+        return None
+    term = terms[0]
+    places = [(term.start, term.end)]
+    for following in terms[1:]:
+        adjacent = _ADJACENT.fullmatch(text, term.end, following.start) is not None
+        both = _within(term.reading, following.reading) if adjacent else None
+        both = both or term.reading.span.overlap(following.reading.span)
+        if both is None:
+            continue
+        places.append((places.pop()[0] if adjacent else following.start, following.end))
+        term = Term(following.start, following.end, Reading(both))
+    return term.reading.span, " … ".join(text[start:end] for start, end in places)
+
+
+def _within(left: Reading, right: Reading) -> Span | None:
+    """The one that comes round inside the one that does not."""
+    if (left.latest is None) == (right.latest is None):
+        return None
+    inner, outer = (left, right) if left.latest else (right, left)
+    frame = outer.frame or outer.span
+    assert inner.latest is not None
+    try:
+        return inner.latest(frame.end - INSTANT).overlap(frame)
+    except (ValueError, OverflowError, LookupError):
+        return None
