@@ -13,7 +13,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.queries import Walk
 from fivefold.values.filters import Filter
-from fivefold.values.graph import Entity
+from fivefold.values.graph import EDGE_KINDS, Entity
 from fivefold.values.recall_trace import RouteHit
 from fivefold.writing.graph import Graph
 from tests.support.toy_engine import toy
@@ -132,7 +132,7 @@ def test_R6_leaving_out_what_can_give_nothing_changes_no_answer(engine: Engine, 
     names = [f"{letter}lpine" for letter in "ABCDEFGHIJKLMNOP"]
     engine.remember_many({"content": f"{' met '.join(chance.sample(names, 2))}, {i}"} for i in range(60))
     for one, other in (chance.sample(names, 2) for _ in range(40)):
-        kind = chance.choice(("structural", "semantic", "lifecycle"))
+        kind = chance.choice(EDGE_KINDS)
         engine.graph.relate(one, chance.choice("xy"), other, kind, chance.choice((0.2, 0.5, 1.0)))
     reader = engine.store.reader(engine.namespace)
     roots = [(engine.graph.entity(name).id, chance.choice((0.1, 0.6, 1.0))) for name in chance.sample(names, 3)]
