@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.queries import Walk
-from fivefold.values.entities import Entity
+from fivefold.values.entities import EDGE_KINDS, Entity
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.writing.entity_graph import Graph
 from tests.support.toy_engine import toy
@@ -120,6 +123,23 @@ def test_a_hub_is_followed_along_its_surest_edges_only(engine: Engine) -> None:
 def test_a_hub_gives_its_latest_memories_only(engine: Engine) -> None:
     engine.remember_many([{"content": f"note {i} on Hubert", "id": f"n{i}"} for i in range(30)])
     assert set(hits(engine, "Hubert", per_entity=4)) == {"n26", "n27", "n28", "n29"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_R6_leaving_out_what_can_give_nothing_changes_no_answer(engine: Engine, seed: int) -> None:
+    """Among the rows of a filter nothing is left out beforehand, so one that all pass gives every way's answer."""
+    chance = random.Random(seed)
+    names = [f"{letter}lpine" for letter in "ABCDEFGHIJKLMNOP"]
+    engine.remember_many({"content": f"{' met '.join(chance.sample(names, 2))}, {i}"} for i in range(60))
+    for one, other in (chance.sample(names, 2) for _ in range(40)):
+        kind = chance.choice(EDGE_KINDS)
+        engine.graph.relate(one, chance.choice("xy"), other, kind, chance.choice((0.2, 0.5, 1.0)))
+    reader = engine.store.reader(engine.namespace)
+    roots = [(engine.graph.entity(name).id, chance.choice((0.1, 0.6, 1.0))) for name in chance.sample(names, 3)]
+    everything = Filter(kinds=("note",))
+    for hops, depth, scores in product(range(4), (1, 2, 5, 100), ((1.0, 0.6, 0.35, 0.15), (0.2, 0.2, 0.9, 0.9))):
+        how = Walk(NOW, hops, scores, fan_out=8, per_entity=5)
+        assert reader.graph.walk(roots, how, depth) == reader.graph.walk(roots, how, depth, everything)
 
 
 # what the write path builds

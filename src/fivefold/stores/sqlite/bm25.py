@@ -102,8 +102,8 @@ class Term:
     read: Callable[[], Postings]
 
 
-def best(terms: Sequence[Term], depth: int | None, kept: Rows | None = None) -> tuple[Rows, Scores]:
-    """The rows with the highest scores, best first and the lower row first of equal ones; without a depth, all."""
+def best(terms: Sequence[Term], depth: int, kept: Rows | None = None) -> tuple[Rows, Scores]:
+    """The rows with the highest scores, best first and the lower row first of equal ones."""
     read: dict[int, Postings] = {}
 
     def postings(place: int) -> Postings:
@@ -120,7 +120,7 @@ def best(terms: Sequence[Term], depth: int | None, kept: Rows | None = None) -> 
     return rows[order], scores[order]
 
 
-def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], depth: int | None) -> Rows:
+def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], depth: int) -> Rows:
     """Rows in rising order, all of the best among them."""
     order = sorted(range(len(terms)), key=lambda place: terms[place].documents)
     rest = np.cumsum([terms[place].weight.bound for place in reversed(order)])[::-1].tolist()
@@ -128,7 +128,7 @@ def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], dept
     rows, scores = np.zeros(0, dtype=np.int64), np.zeros(0)
     looked, summed, bar = 0, 0, -1.0
     for nth, place in enumerate(order):
-        if depth is not None and looked >= 4 * summed and looked >= depth:
+        if looked >= 4 * summed and looked >= depth:
             rows, scores = add_up(found)
             summed = looked
             bar = _bar(scores, depth, bar)
@@ -138,7 +138,7 @@ def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], dept
         found.append((part.rows, part.shares(terms[place].weight)))
         looked += len(part.rows)
     rows, scores = add_up(found)
-    return rows if depth is None else rows[scores >= _bar(scores, depth, bar)]
+    return rows[scores >= _bar(scores, depth, bar)]
 
 
 def _narrow(

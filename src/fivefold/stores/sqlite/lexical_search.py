@@ -6,6 +6,7 @@ ranking. Session memories repeat their turns and are a corpus of their own.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,12 +14,17 @@ from functools import partial
 from typing import NamedTuple
 
 import apsw
+import numpy as np
 
-from fivefold.stores.sql.kept_rows import Kept
+from fivefold.stores.sql.kept_rows import Kept, KeptRows
 from fivefold.stores.sqlite import bm25, lexeme_index, postings, shared_lexemes
 from fivefold.stores.sqlite.connection import one_snapshot, rows
+from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.documents import LAST_CHARACTER, Corpus
 from fivefold.values.recall_trace import RouteHit
+
+RARE = 32_768
+"""Up to this many memories of a type are listed; of more, enough are among the best hits of all types."""
 
 Hits = list[tuple[int, float]]
 
@@ -82,12 +88,19 @@ def search(
     """The best by BM25, higher is better; any of the lexemes may match."""
     lexemes = list(dict.fromkeys(lexemes))
     with one_snapshot(connection):
-        most = None if keep.types else depth
-        found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
-        found.sort(key=lambda hit: (-hit[1], hit[0]))
         if keep.types:
-            found = _of_types(connection, found, depth, keep)
-    return [RouteHit(row, score) for row, score in found[:depth]]
+            keep = _without_rare_types(connection, namespace, keep)
+        most = 4 * depth if keep.types else depth
+        while True:
+            found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
+            found.sort(key=lambda hit: (-hit[1], hit[0]))
+            best = found[:most]
+            if keep.types:
+                allowed = shared_lexemes.of_types(connection, [row for row, _ in best], keep)
+                best = [hit for hit in best if hit[0] in allowed]
+            if len(best) >= depth or len(found) < most or not keep.types:
+                return [RouteHit(row, score) for row, score in best[:depth]]
+            most *= 8
 
 
 def _scored(
@@ -95,7 +108,7 @@ def _scored(
     cache: PostingCache,
     namespace: int,
     lexemes: Sequence[str],
-    depth: int | None,
+    depth: int,
     keep: Kept,
     sessions: bool,
     multiplied: bool,
@@ -138,16 +151,16 @@ def _known(
     return {lexeme: (term, documents) for lexeme, term, documents, _ in terms}
 
 
-def _of_types(connection: apsw.Connection, found: Hits, depth: int, keep: Kept) -> Hits:
-    """The best of the types of a filter, which are looked up from the best hit on."""
-    left: Hits = []
-    start, size = 0, 4 * depth
-    while start < len(found) and len(left) < depth:
-        part = found[start : start + size]
-        allowed = shared_lexemes.of_types(connection, [row for row, _ in part], keep)
-        left += [hit for hit in part if hit[0] in allowed]
-        start, size = start + size, 4 * size
-    return left
+def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:
+    """A filter with the memories of its types in place of the types, where these are few."""
+    of = f"FROM memories WHERE namespace = ? AND type IN ({', '.join('?' * len(keep.types))})"
+    if rows(connection, f"SELECT 1 {of} LIMIT 1 OFFSET {RARE}", namespace, *keep.types):
+        return keep
+    ((listed,),) = rows(connection, f"SELECT json_group_array(row) {of}", namespace, *keep.types)
+    found = np.unique(np.array(json.loads(listed), dtype=np.int64))
+    if keep.rows is not None:
+        found = np.intersect1d(found, keep.rows.rows, assume_unique=True)
+    return Kept(rows=KeptRows(found, SQLITE))
 
 
 def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
