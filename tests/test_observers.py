@@ -11,7 +11,7 @@ from fivefold import observers
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.observers import Write
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from tests.support.toy_engine import toy
 

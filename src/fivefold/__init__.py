@@ -71,10 +71,10 @@ _HOME = {
     "RateExceeded": "service.limits",
     "DoneWithoutRoom": "service.problems",
     "Settings": "settings",
-    "ModelStore": "stores.protocol",
-    "Reader": "stores.protocol",
-    "Store": "stores.protocol",
-    "Writer": "stores.protocol",
+    "ModelStore": "stores.interface",
+    "Reader": "stores.interface",
+    "Store": "stores.interface",
+    "Writer": "stores.interface",
     "Filter": "values.filters",
     "HealthReport": "values.reports",
     "HealthExample": "values.reports",
@@ -207,10 +207,10 @@ if TYPE_CHECKING:
     from fivefold.service.limits import RateExceeded as RateExceeded
     from fivefold.service.problems import DoneWithoutRoom as DoneWithoutRoom
     from fivefold.settings import Settings as Settings
-    from fivefold.stores.protocol import ModelStore as ModelStore
-    from fivefold.stores.protocol import Reader as Reader
-    from fivefold.stores.protocol import Store as Store
-    from fivefold.stores.protocol import Writer as Writer
+    from fivefold.stores.interface import ModelStore as ModelStore
+    from fivefold.stores.interface import Reader as Reader
+    from fivefold.stores.interface import Store as Store
+    from fivefold.stores.interface import Writer as Writer
     from fivefold.text.time_grammar.periods import TimeSettings as TimeSettings
     from fivefold.values.access import NamespaceRefused as NamespaceRefused
     from fivefold.values.access import Refused as Refused

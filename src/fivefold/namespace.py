@@ -22,7 +22,7 @@ from fivefold.models.embedders import (
 )
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
-from fivefold.stores.protocol import Reader, Store, VectorSpace, Writer
+from fivefold.stores.interface import Reader, Store, VectorSpace, Writer
 from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Finding

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from fivefold.values.reports import Report
 
 if TYPE_CHECKING:
-    from fivefold.stores.protocol import Store
+    from fivefold.stores.interface import Store
     from fivefold.values.recall import Recall
 
 SHOWN_IDS = 10

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Page
 

@@ -11,7 +11,7 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.stores import open_store
-from fivefold.stores.protocol import RequestKey, Store
+from fivefold.stores.interface import RequestKey, Store
 from fivefold.values.times import utc_now
 
 from .fixtures import StoreFixtures

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Reader, Store, VectorSpace
-from fivefold.stores.queries import Arm, Walk
+from fivefold.stores.interface import Reader, Store, VectorSpace
+from fivefold.stores.records import Arm, Walk
 from fivefold.values.filter_language import filter_of, write_filter
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import KINDS, ORIGINS, TYPES

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 
 from .store_pair import StorePair, in_memory, opened
 

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 
 from .fixtures import StoreFixtures
 from .store_pair import StorePair, answers, contents_of, exported, opened, same_answers

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Store
-from fivefold.stores.queries import Walk
+from fivefold.stores.interface import Store
+from fivefold.stores.records import Walk
 from fivefold.values.recall_trace import RouteHit
 from fivefold.writing.entity_graph import Graph
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.text.lexemes import lexemes
 
 from .compare import session_names

@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.stores.tables import FORGOTTEN
 from fivefold.values.memory import ORIGINS
 from fivefold.values.reports import health_filters

@@ -12,7 +12,7 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.writing import rebuild
 
 from .compare import session_names

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.memory import record_of
 from fivefold.values.serialize import Json
 from fivefold.writing import pipeline

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 
 from .fixtures import StoreFixtures
 from .store_pair import answers, contents_of, exported, new_namespace, opened, same_answers

@@ -11,7 +11,7 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT
 from fivefold.models.embedders import embedder as load_embedder
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS
 

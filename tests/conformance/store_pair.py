@@ -14,7 +14,7 @@ from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.transfer.jsonl import export_lines
 from fivefold.values.entities import Edge, Entity
 from fivefold.values.memory import RecordInput

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Store, Succession
+from fivefold.stores.interface import Store, Succession
 from fivefold.values.memory import Memory
 
 from .fixtures import StoreFixtures

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fivefold.stores.sqlite.reader import SqliteSearchReader
+from fivefold.stores.sqlite.search import SqliteSearchReader
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.serialize import Json

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import NotFound, QueueFull
-from fivefold.stores.protocol import QueueEntry, QueueLength, Store
+from fivefold.stores.interface import QueueEntry, QueueLength, Store
 from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
 from fivefold.writing.queue_entries import entries_of, write_entries

@@ -15,9 +15,9 @@ from fivefold.learning import training
 from fivefold.learning.model_store import model_path, reranker_store
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import Lesson, read_lessons
-from fivefold.stores.postgres.row_level_security import TABLES
+from fivefold.stores.interface import Reader
+from fivefold.stores.postgres.schema import TABLES
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Reader
 from fivefold.stores.sqlite.connection import rows
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.times import utc_now

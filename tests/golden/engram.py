@@ -12,10 +12,9 @@ from fivefold.learning.reranker import NAMES
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes.associative import attend
 from fivefold.retrieval.stages.noise import RERANKED
-from fivefold.stores.sql.kept_rows import ALL
-from fivefold.stores.sqlite.coded_vectors import CodedVectors
-from fivefold.stores.sqlite.scan import coded
-from fivefold.stores.sqlite.sign_scan import CodeArrays, likely_nearest
+from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sqlite.codes import CodedVectors
+from fivefold.stores.sqlite.scan import CodeArrays, coded, likely_nearest
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.recall import Recall

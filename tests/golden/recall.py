@@ -6,8 +6,8 @@ from math import sqrt
 
 from fivefold.errors import EmbedderMismatch
 from fivefold.retrieval.stages.noise import RERANKED
-from fivefold.stores.protocol import TYPE_VOCABULARY
-from fivefold.stores.queries import Walk
+from fivefold.stores.interface import TYPE_VOCABULARY
+from fivefold.stores.records import Walk
 from fivefold.values.query import Query
 from fivefold.values.times import as_utc
 from fivefold.writing import rebuild as drift

@@ -10,7 +10,7 @@ import pytest
 from fivefold.learning import training
 from fivefold.learning.reranker import HIDDEN, NAMES, VERSION
 from fivefold.learning.training import Lesson, fit, judge, least_gain, lesson_of, loss, ndcg, padded_lists, use_weights
-from fivefold.stores.protocol import Feedback
+from fivefold.stores.interface import Feedback
 from tests.support.logged_recalls import lists
 
 WIDE = np.zeros(len(NAMES)), np.ones(len(NAMES))

@@ -8,7 +8,7 @@ from math import log
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import TYPE_VOCABULARY
+from fivefold.stores.interface import TYPE_VOCABULARY
 from fivefold.writing.type_vocabulary import load_type_vocabulary
 from tests.support.toy_engine import toy
 

@@ -20,7 +20,7 @@ import fivefold
 from fivefold.service.audit import BATCH, READS, Audit
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.stores.sqlite.connection import connect
 from fivefold.values.access import ALL, HERE, AuditEntry, Caller, Refused
 from tests.support.postgres import Server

@@ -27,8 +27,8 @@ from fivefold.service.idempotency import (
     StoredResponse,
 )
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
-from fivefold.stores.sql.request_store import FEW
+from fivefold.stores.interface import Store
+from fivefold.stores.sql.admin import FEW
 from fivefold.values.times import utc_now
 from tests.conformance.store_pair import opened as on
 from tests.support.own_database import opened
@@ -96,9 +96,9 @@ def test_an_answer_is_given_for_a_day(answers: IdempotencyStore, store: Store, c
     answers.finish(begun(answers, "day"), DONE)
     clock.now += RETENTION
     assert not begun(answers, "day").is_retry
-    held = "SELECT count(*) FROM answers WHERE expires_at <= ?"
-    with shared_tables(store).requests_of("work") as (db, _):
-        assert db.rows(held, (int(clock.now.timestamp() * 1_000_000),)) == [(0,)]
+    held = "SELECT count(*) FROM answers WHERE expires_at <= :now"
+    with shared_tables(store).requests_of("work") as db:
+        assert db.rows(held, now=int(clock.now.timestamp() * 1_000_000)) == [(0,)]
 
 
 def test_requests_are_told_apart(answers: IdempotencyStore) -> None:
@@ -183,7 +183,7 @@ def test_leases_are_renewed_without_being_asked(store: Store) -> None:
         seen = set[int]()
         until = time.monotonic() + 30
         while len(seen) < 3 and time.monotonic() < until:
-            with shared_tables(store).requests_of("work") as (db, _):
+            with shared_tables(store).requests_of("work") as db:
                 seen.add(db.rows("SELECT leased_until FROM answers WHERE key = 'alive'")[0][0])
             time.sleep(0.01)
         assert len(seen) == 3
@@ -332,7 +332,7 @@ def test_care_takes_away_what_is_over(store: Store) -> None:
     with closing(IdempotencyStore(store, lambda: old)) as answers:
         answers.finish(begun(answers, "care", namespace="elsewhere"), DONE)
     list(store.maintain())
-    with shared_tables(store).requests_of("elsewhere") as (db, _):
+    with shared_tables(store).requests_of("elsewhere") as db:
         assert db.rows("SELECT count(*) FROM answers WHERE key = 'care'") == [(0,)]
 
 

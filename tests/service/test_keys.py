@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.service.keys import Keyring, digest_of
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.access import ALL, HERE, Caller, Refused, Role, Unauthorized

@@ -15,7 +15,7 @@ from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.service.maintenance import Maintenance, maintain
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.reports import MaintenanceResult
 from tests.conformance.vectors import WordVectors
 

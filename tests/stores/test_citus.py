@@ -17,9 +17,8 @@ from fivefold.service.idempotency import IdempotencyStore, PendingRequest, Store
 from fivefold.service.keys import Keyring
 from fivefold.service.maintenance import maintain
 from fivefold.stores.postgres import citus
-from fivefold.stores.postgres.dialect import ask
-from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.row_level_security import SHARED_TABLES, TABLES
+from fivefold.stores.postgres.dialect import ask, namespace_key
+from fivefold.stores.postgres.schema import SHARED_TABLES, TABLES
 from fivefold.stores.postgres.status import status_of
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.values.recall import Recall

@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 
 from fivefold.errors import FivefoldError, ServerAway, StoreError
 from fivefold.stores.postgres import citus
-from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.row_level_security import TABLES
+from fivefold.stores.postgres.dialect import namespace_key
+from fivefold.stores.postgres.schema import TABLES
 from fivefold.stores.postgres.status import Node, Status, status_of
 from tests.cli.test_commands import documented_keys
 from tests.support.cluster import CITUS, SHARDS, Worker, cluster, distributed, opened, store_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.stores.sqlite import shared_lexemes
+from fivefold.stores.sqlite import lexical
 from tests.conformance import StoreConformance
 from tests.conformance.deletion import DeletionLaws
 from tests.conformance.filters import FilterLaws
@@ -35,7 +35,7 @@ class TestSqliteOwnIndex(LexicalLaws, ForgettingLaws, DeletionLaws, MaintenanceL
 
     @pytest.fixture
     def location(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-        monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, *_: bool(connection.filename))
+        monkeypatch.setattr(lexical, "is_large", lambda connection, *_: bool(connection.filename))
         return str(tmp_path / "memory.db")
 
 

@@ -186,7 +186,7 @@ def test_a_store_that_works_shows_none(postgres: Server, caplog: pytest.LogCaptu
         assert engine.recall("tea").hits
         assert SECRET not in engine.store.location + repr(engine.store) + repr(engine)
         with pytest.raises(fivefold.StoreError) as told:
-            engine.store.reader("default")._scope.rows("SELECT nothing FROM nowhere")  # type: ignore[attr-defined]
+            engine.store.reader("default")._scope.rows("SELECT nothing FROM nowhere")
         assert SECRET not in str(told.value)
     assert "passed over" in caplog.text
     assert SECRET not in caplog.text

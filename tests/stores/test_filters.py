@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.postgres.dialect import POSTGRES
-from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.dialect import POSTGRES, namespace_key
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.sql import kept_rows
-from fivefold.stores.sql.filter_conditions import FilterConditions
+from fivefold.stores.sql import kept as kept_rows
+from fivefold.stores.sql.kept import FilterConditions
 from fivefold.stores.sqlite import dialect
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.stores.queries import Arm
+from fivefold.stores.records import Arm
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.decay import CURVES, Curve, Decay, age_in_days
 from tests.support.dial import Dial, dialled

@@ -13,9 +13,8 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.service.maintenance import maintain
-from fivefold.stores.postgres import indexes
-from fivefold.stores.postgres.indexes import Built, built_indexes
-from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, Large, _take_memory
+from fivefold.stores.postgres import maintenance
+from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, BuiltIndex, LargeField, _take_memory, built_indexes
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
@@ -48,7 +47,7 @@ def filled(store: PostgresStore, namespace: str = "default", dimension: int = 32
     return engine
 
 
-def built(store: PostgresStore) -> dict[str, Built]:
+def built(store: PostgresStore) -> dict[str, BuiltIndex]:
     with store.administration() as connection:
         return built_indexes(
             lambda sql, values: connection.execute(sql.replace("?", "$1"), values).fetchall(), store.options.schema
@@ -194,7 +193,7 @@ def test_a_run_that_is_given_up_holds_no_lock(location: str) -> None:
 
 
 def test_a_running_process_notices_a_new_index(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexes, "AGAIN_S", 0.0)
+    monkeypatch.setattr(maintenance, "AGAIN_S", 0.0)
     with opened(location + FEW) as running, opened(location + FEW) as tending:
         filled(running)
         assert running.indexes.get(("full", 32)) is None
@@ -217,7 +216,7 @@ def test_memory_is_taken_by_what_the_index_needs(location: str) -> None:
     with opened(location) as store, store.administration() as connection:
         for count, wanted in ((10, 0), (200_000, 347_200), (10**9, MOST_MEMORY_KB)):
             connection.execute("SET maintenance_work_mem = '64MB'")
-            _take_memory(connection, Large("full", 384, count, count), store.options)
+            _take_memory(connection, LargeField("full", 384, count, count), store.options)
             found = connection.execute("SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
             assert found.fetchone() == (max(wanted, 65_536),)
 

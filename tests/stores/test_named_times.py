@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.stores.postgres.dialect import POSTGRES
-from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.interface import Store
+from fivefold.stores.postgres.dialect import POSTGRES, namespace_key
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Store
-from fivefold.stores.sql.memory_times import parameters_of, statement_of
+from fivefold.stores.sql.search import parameters_of, statement_of
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fivefold.stores.sqlite.page_remains import clear_remains, unused_part
+from fivefold.stores.sqlite.erasure import clear_remains, unused_part
 
 TEXT = re.compile(rb"zyx\d{4}qwz")
 

@@ -13,9 +13,9 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.stores.postgres.connection import WriteTurns
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.postgres.turns import Turns
-from fivefold.stores.sql.recall_log import BATCH
+from fivefold.stores.sql.feedback import BATCH
 from tests.conformance.store_pair import opened as engine_on
 from tests.conformance.vectors import WordVectors
 from tests.support.own_database import opened
@@ -227,7 +227,7 @@ def test_a_locked_namespace_keeps_neither_reads_nor_other_namespaces_waiting(pos
 
 
 def test_a_write_that_waits_too_long_for_others_is_refused() -> None:
-    turns = Turns()
+    turns = WriteTurns()
     with (
         turns.of(1, 1.0),
         turns.of(2, 1.0),

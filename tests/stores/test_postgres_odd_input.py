@@ -10,7 +10,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.entities import Statement
 from fivefold.values.serialize import Json
 from tests.conformance.recipes import steady

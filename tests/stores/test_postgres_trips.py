@@ -14,9 +14,9 @@ from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.retrieve import search_in_store
+from fivefold.stores.interface import Reader, VectorSpace
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.queries import Arm, Composite, Walk
+from fivefold.stores.records import Arm, Composite, Walk
 from fivefold.values.decay import Decay
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteRun

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.stores.sqlite import bm25, lexeme_index, postings
-from fivefold.stores.sqlite.documents import Corpus, Document
-from fivefold.stores.sqlite.statements import rows
+from fivefold.stores.sqlite import lexical, postings
+from fivefold.stores.sqlite.dialect import rows
+from fivefold.stores.sqlite.postings import Corpus, Document
 from tests.support.lexeme_tables import empty_store
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -39,11 +39,11 @@ def test_after_any_changes_the_index_is_that_of_what_is_left(changes: Changes) -
         patch.setattr(postings, "SMALL", 2)
         for new, gone in changes:
             added = [document(row, chance) for row in sorted(set(new) - stored.keys())]
-            lexeme_index.add(connection, 1, 0, added)
+            postings.add(connection, 1, 0, added)
             stored |= {item.memory: item for item in added}
             removed = [stored.pop(row) for row in set(gone) & stored.keys()]
-            assert [lexeme_index.take(connection, 1, 0, item.memory) for item in removed] == removed
-            lexeme_index.remove(connection, 1, 0, removed)
+            assert [postings.take(connection, 1, 0, item.memory) for item in removed] == removed
+            postings.remove_documents(connection, 1, 0, removed)
             must_have(connection, stored)
 
 
@@ -72,7 +72,7 @@ def must_have(connection: apsw.Connection, stored: dict[int, Document]) -> None:
 def test_a_term_that_grows_one_by_one_lies_in_few_blocks() -> None:
     connection = empty_store()
     for row in range(1, 501):
-        lexeme_index.add(connection, 1, 0, [Document(row, 1, "", "tea")])
+        postings.add(connection, 1, 0, [Document(row, 1, "", "tea")])
     ((blocks,),) = rows(connection, "SELECT count(*) FROM postings")
     assert blocks < 12
     ((term,),) = rows(connection, "SELECT term FROM terms")
@@ -95,9 +95,9 @@ def test_the_search_that_stops_early_gives_the_exhaustive_answer(seed: int, spre
             allowed = None if kept is None else set(kept.tolist())
             expected = exhaustive(found, asked, corpus, terms, allowed, multiplied)
             for depth in (1, 10, 160):
-                best, scores = bm25.best([terms[word] for word in asked], depth, kept)
+                best, scores = lexical.best_documents([terms[word] for word in asked], depth, kept)
                 assert list(zip(best.tolist(), scores.tolist(), strict=True)) == expected[:depth]
-            assert len(bm25.best([terms[word] for word in asked], len(expected) + 1, kept)[0]) == len(expected)
+            assert len(lexical.best_documents([terms[word] for word in asked], None, kept)[0]) == len(expected)
 
 
 def test_documents_that_cannot_be_among_the_best_are_not_summed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,31 +107,31 @@ def test_documents_that_cannot_be_among_the_best_are_not_summed(monkeypatch: pyt
     terms = [term_of(word, found, corpus, Counter()) for word in ("common", "rare")]
     summed: list[int] = []
 
-    def counted(parts: list[tuple[bm25.Rows, bm25.Scores]]) -> tuple[bm25.Rows, bm25.Scores]:
+    def counted(parts: list[tuple[lexical.Rows, lexical.Scores]]) -> tuple[lexical.Rows, lexical.Scores]:
         summed.append(sum(len(each) for each, _ in parts))
         return add_up(parts)
 
-    add_up = bm25.add_up
-    monkeypatch.setattr(bm25, "add_up", counted)
-    best, _ = bm25.best(terms, 10)
+    add_up = lexical.add_up
+    monkeypatch.setattr(lexical, "add_up", counted)
+    best, _ = lexical.best_documents(terms, 10)
     assert best.tolist() == [50 * place for place in range(1, 11)]
     assert summed == [100]
 
 
 def term_of(
     word: str, found: list[Document], corpus: Corpus, read: Counter[str], multiplied: bool = False
-) -> bm25.Term:
+) -> lexical.Term:
     counts = [item.counts().get(word, 0) for item in found]
     packed = [(item.memory, count, item.length) for item, count in zip(found, counts, strict=True) if count]
-    parts = bm25.Postings.of(np.array(packed, dtype=np.uint32).reshape(-1, 3))
-    return bm25.Term(bm25.Weight(corpus.idf(len(packed)), corpus, multiplied), len(packed), lambda: parts)
+    parts = lexical.Postings.of(np.array(packed, dtype=np.uint32).reshape(-1, 3))
+    return lexical.Term(lexical.Weight(corpus.idf(len(packed)), corpus, multiplied), len(packed), lambda: parts)
 
 
 def exhaustive(
     found: list[Document],
     asked: list[str],
     corpus: Corpus,
-    terms: dict[str, bm25.Term],
+    terms: dict[str, lexical.Term],
     allowed: set[int] | None,
     multiplied: bool,
 ) -> list[tuple[int, float]]:

@@ -12,8 +12,8 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.postgres import replicas
-from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres import connection
+from fivefold.stores.postgres.dialect import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
 from tests.support.own_database import opened
 from tests.support.postgres import Postgres
@@ -38,7 +38,7 @@ def standbys(primary: Postgres) -> list[Postgres]:
 @pytest.fixture(autouse=True)
 def _all_run(primary: Postgres, standbys: list[Postgres], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a test killed runs again; a replica that is away is looked for often."""
-    monkeypatch.setattr(replicas, "AGAIN_S", 0.2)
+    monkeypatch.setattr(connection, "AGAIN_S", 0.2)
     yield
     for server in (primary, *standbys):
         if not server.running:

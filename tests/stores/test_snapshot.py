@@ -6,9 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.rows import MEMORY_COLUMNS
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.stores.tables import MEMORIES, TABLES, Family
+from fivefold.stores.tables import MEMORIES, MEMORY_COLUMNS, TABLES, Family
 from tests.support.postgres import Server
 
 DERIVED = {

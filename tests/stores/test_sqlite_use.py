@@ -15,7 +15,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
+from fivefold.stores.sql.kept import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import vector_cache, vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
@@ -88,7 +88,7 @@ def test_what_another_process_writes_is_seen_at_once(store_path: str) -> None:
 
 
 def test_recalls_are_logged_and_the_log_is_bounded(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivefold.stores.sql.recall_log.MOST_LOGGED", 100)
+    monkeypatch.setattr("fivefold.stores.sql.feedback.MOST_LOGGED", 100)
     with toy(store_path) as engine:
         kept = engine.remember("the one memory").id
         first = engine.recall("one memory")

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.stores.sqlite import store as sqlite_store
-from fivefold.stores.sqlite import token_cache, token_rows
+from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite.dialect import PIECE_BITS
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.filters import Filter
 from tests.conformance.passages import MODEL, TEXTS, TOKENS, Stored, all_tokens, entry_of, vector_of
@@ -40,12 +41,12 @@ def stored(store: SqliteStore) -> Stored:
 @given(st.integers(1, 2**40), st.integers(0, 3_000_000))
 def test_pieces_are_the_whole_in_order_and_of_one_vector(id: int, size: int) -> None:
     tokens = np.arange(size, dtype=np.uint32).astype(np.uint8).tobytes()
-    keys, pieces = zip(*token_rows._pieces(id, tokens), strict=True)
-    first, last = token_rows.keys_of(id)
+    keys, pieces = zip(*vectors._pieces(id, tokens), strict=True)
+    first, last = vectors.keys_of(id)
     assert list(keys) == list(range(first, first + len(keys)))
-    assert keys[-1] <= last < token_rows.keys_of(id + 1)[0]
+    assert keys[-1] <= last < vectors.keys_of(id + 1)[0]
     assert b"".join(pieces) == tokens
-    assert max(map(len, pieces)) <= token_rows.PIECE or len(pieces) > 1_000
+    assert max(map(len, pieces)) <= vectors.PIECE or len(pieces) > 1_000
 
 
 def test_what_is_forgotten_is_gone_from_the_file(stored: Stored, store: SqliteStore) -> None:
@@ -70,7 +71,7 @@ def test_what_is_forgotten_is_gone_from_the_file(stored: Stored, store: SqliteSt
 
 def test_token_vectors_that_belong_to_nothing_are_found_and_dropped(stored: Stored, store: SqliteStore) -> None:
     with store.connections.transaction() as connection:
-        connection.execute("INSERT INTO tokens (key, tokens) VALUES (?, ?)", (9_999 << token_rows.PIECE_BITS, b"lost"))
+        connection.execute("INSERT INTO tokens (key, tokens) VALUES (?, ?)", (9_999 << PIECE_BITS, b"lost"))
         connection.execute("DELETE FROM tokens WHERE key >> 10 = (SELECT max(id) FROM vectors WHERE part = 7)")
     findings = stored.findings()
     assert findings["token vectors"].detail == "0 memories have none, 1 belong to no memory"
@@ -101,7 +102,7 @@ def test_a_passage_whose_vector_is_lost_is_read_again_with_all_others(stored: St
 def test_what_was_read_stays_in_memory_within_the_budget(
     stored: Stored, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = [len(tokens) + token_cache.ENTRY_BYTES for tokens in all_tokens().values()]
+    sizes = [len(tokens) + vectors.ENTRY_BYTES for tokens in all_tokens().values()]
     stored.tokens()
     assert store.token_cache.size == sum(sizes)
     stored.tokens()
@@ -109,11 +110,11 @@ def test_what_was_read_stays_in_memory_within_the_budget(
     other = Stored(store)
     other.tokens()
     assert store.token_cache.size == 2 * sum(sizes)
-    monkeypatch.setattr(token_cache, "CACHE_BYTES", sum(sizes) + 50)
+    monkeypatch.setattr(vectors, "CACHE_BYTES", sum(sizes) + 50)
     third = Stored(store)
     assert third.tokens() == all_tokens()
     assert store.token_cache.size == sum(sizes)
-    monkeypatch.setattr(token_cache, "CACHE_BYTES", sum(sizes) // 2)
+    monkeypatch.setattr(vectors, "CACHE_BYTES", sum(sizes) // 2)
     fourth = Stored(store)
     assert fourth.tokens() == fourth.tokens() == all_tokens()
     assert 0 < store.token_cache.size <= sum(sizes) // 2
@@ -122,7 +123,7 @@ def test_what_was_read_stays_in_memory_within_the_budget(
 
 def test_nothing_is_read_twice_from_the_file(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     assert stored.tokens() == all_tokens()
-    monkeypatch.setattr(token_cache, "stored", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(vectors, "stored", lambda *_: pytest.fail("read again"))
     assert stored.tokens() == all_tokens()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fivefold.stores.atomic_files import LEFTOVER_S, temporary_folder
 from fivefold.stores.sqlite.connection import connect
-from fivefold.stores.sqlite.upgrade_copies import KEPT_DAYS, copies_of
+from fivefold.stores.sqlite.schema import KEPT_DAYS, copies_of
 from fivefold.transfer.backup import back_up
 from tests.support.older_files import BEFORE_LIFE
 from tests.support.toy_engine import toy
@@ -106,7 +106,7 @@ def test_a_file_of_another_store_is_not_taken_for_a_copy(older: str) -> None:
 
 
 def test_a_killed_upgrade_leaves_no_copy_under_its_name(older: str, tmp_path: Path) -> None:
-    killed_in("fivefold.stores.sqlite.upgrade_copies.move_into_place", f"fivefold.open({older!r})")
+    killed_in("fivefold.stores.sqlite.schema.move_into_place", f"fivefold.open({older!r})")
     assert copies_of(older) == []
     (left,) = tmp_path.glob(".memory.db.*.part")
     make_old(left, LEFTOVER_S + 1)

@@ -13,10 +13,10 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
-from fivefold.stores.sqlite import code_blocks, code_writer, sign_scan, vector_cache
-from fivefold.stores.sqlite.coded_vectors import CodedVectors
+from fivefold.stores.interface import VectorSpace
+from fivefold.stores.sql.kept import ALL, Kept, KeptRows
+from fivefold.stores.sqlite import codes, scan, vector_cache
+from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import connect, number
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.scan import coded
@@ -54,11 +54,11 @@ def opened(path: str) -> Engine:
 
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_blocks, "EXACT_BYTES", 4 * 64 * EXACT)
-    monkeypatch.setattr(code_blocks, "BLOCK", 32)
-    monkeypatch.setattr(code_writer, "EVERY", 8)
-    monkeypatch.setattr(sign_scan, "LEAST", 64)
-    monkeypatch.setattr(sign_scan, "SHARE", 4)
+    monkeypatch.setattr(codes, "EXACT_BYTES", 4 * 64 * EXACT)
+    monkeypatch.setattr(codes, "BLOCK", 32)
+    monkeypatch.setattr(codes, "EVERY", 8)
+    monkeypatch.setattr(scan, "LEAST", 64)
+    monkeypatch.setattr(scan, "SHARE", 4)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_what_another_process_does_is_seen_at_the_next_search(engine: Engine, st
 def test_a_process_that_missed_many_removals_reads_the_codes_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_blocks, "LOGGED", 4)
+    monkeypatch.setattr(codes, "LOGGED", 4)
     by_codes(engine, "question")
     for i in range(10):
         engine.forget(f"m{i}")
@@ -264,10 +264,10 @@ def test_E8_the_scan_by_signs_of_a_million_like_text_finds_the_nearest() -> None
     rows_of_unit = np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
     question, unit_matrix = rows_of_unit[0], rows_of_unit[1:]
     codes, scales, _ = coded(unit_matrix)
-    arrays = sign_scan.CodeArrays.empty(len(unit_matrix), 128)
+    arrays = scan.CodeArrays.empty(len(unit_matrix), 128)
     rows = np.arange(len(unit_matrix))
     arrays.put(0, rows, rows, rows * 0, rows * 0, scales, codes)
-    likely = sign_scan.likely_nearest(arrays, question, 10)
+    likely = scan.likely_nearest(arrays, question, 10)
     nearest = np.argsort(-(unit_matrix @ question))[:10]
     assert set(nearest) <= set(likely)
     assert len(likely) <= 40

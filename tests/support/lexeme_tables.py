@@ -6,7 +6,7 @@ from functools import cache
 
 import apsw
 
-from fivefold.stores.sqlite import lexeme_index
+from fivefold.stores.sqlite import postings as lexeme_index
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from fivefold.stores.interface import Store
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Store
-from fivefold.stores.sql.shared_tables import SharedTables
+from fivefold.stores.sql.admin import CommonTables
 from fivefold.stores.sqlite.store import SqliteStore
 
 
-def shared_tables(store: Store) -> SharedTables:
+def shared_tables(store: Store) -> CommonTables:
     assert isinstance(store, SqliteStore | PostgresStore)
     return store.shared_tables

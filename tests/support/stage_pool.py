@@ -12,7 +12,7 @@ import numpy as np
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, Succession, VectorSpace
+from fivefold.stores.interface import Reader, Succession, VectorSpace
 from fivefold.values.memory import Memory, Type
 from fivefold.values.query import Demand, DemandKind, EntityRef, Query, Window
 from fivefold.values.recall_trace import Candidate, Evidence

@@ -9,7 +9,7 @@ from datetime import datetime
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.additive import TERMS, term_table
 from fivefold.retrieval.stages.base import Pool
-from fivefold.stores.protocol import Succession
+from fivefold.stores.interface import Succession
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, aged, demand, found, said, search

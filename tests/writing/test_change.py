@@ -11,7 +11,7 @@ from fivefold.engine import Engine
 from fivefold.errors import ReaderError
 from fivefold.models.reader import Chances, PairReader, Said
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.reports import Report
 from fivefold.writing.change import is_doubtful, is_numbered, is_plain, is_repeated, may_state
 

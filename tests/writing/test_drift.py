@@ -9,7 +9,7 @@ import pytest
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.stores.protocol import VOCABULARY
+from fivefold.stores.interface import VOCABULARY
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Drift
 from fivefold.writing import rebuild as drift

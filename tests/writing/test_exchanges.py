@@ -10,7 +10,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.stores.sql.exchanges import SIDES
+from fivefold.stores.sql.search import SIDES
 from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS, VectorField
 from tests.conformance.vectors import WordTokens, WordVectors

@@ -10,8 +10,8 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.protocol import RequestKey
-from fivefold.stores.sqlite import shared_lexemes
+from fivefold.stores.interface import RequestKey
+from fivefold.stores.sqlite import lexical as shared_lexemes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.transfer.backup import back_up
 from tests.support.postgres import Postgres, Server

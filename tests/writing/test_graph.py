@@ -11,7 +11,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.queries import Walk
+from fivefold.stores.records import Walk
 from fivefold.values.entities import EDGE_KINDS, Entity
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit

@@ -24,7 +24,7 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.request import RecallOptions
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.text.passages import tokens
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record

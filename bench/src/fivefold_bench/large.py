@@ -12,9 +12,9 @@ from pathlib import Path
 from time import perf_counter
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.sql.kept_rows import ALL
-from fivefold.stores.sqlite import code_blocks
+from fivefold.stores.interface import VectorSpace
+from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sqlite import codes as code_blocks
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.vectors import Vector

@@ -17,7 +17,7 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder, read_question
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.stores.sql.kept_rows import ALL
+from fivefold.stores.sql.kept import ALL
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.text.progress import bar

@@ -14,7 +14,7 @@ from fivefold.cli.terminal import line, table
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.stores.postgres.status import Cluster, Index, Node, ReplicaState, Status
+    from fivefold.stores.postgres.status import Cluster, IndexState, Node, ReplicaState, Status
     from fivefold.stores.postgres.store import PostgresStore
 
 
@@ -52,7 +52,7 @@ def distribute(
     """Spread the store over the nodes of a Citus cluster, each namespace on one shard."""
     with _postgres(store) as postgres:
         from fivefold.stores.postgres.citus import distribute as spread
-        from fivefold.stores.postgres.row_level_security import TABLES
+        from fivefold.stores.postgres.schema import TABLES
         from fivefold.text.progress import bar
 
         with (
@@ -195,7 +195,7 @@ def _lexical_index(node: Node) -> str:
     return "serves" if node.lexical_index else "does not serve; fivefold db distribute sees to it"
 
 
-def _index(item: Index) -> tuple[str, str, str, str]:
+def _index(item: IndexState) -> tuple[str, str, str, str]:
     m, ef_construction = ("–" if value is None else str(value) for value in (item.m, item.ef_construction))
     return item.name, m, ef_construction, item.state
 

@@ -12,7 +12,7 @@ from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, prin
 from fivefold.values.access import ALL, Role
 
 if TYPE_CHECKING:
-    from fivefold.stores.protocol import Store
+    from fivefold.stores.interface import Store
     from fivefold.values.access import Key
 
 keys = typer.Typer(

@@ -20,7 +20,7 @@ from fivefold.engine.opening import SharedStore, open_engine, open_shared
 from fivefold.errors import StoreClosed
 from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.writing.entity_graph import Graph
 
 # Calls of asynchronous code run in threads: a few for each store, whatever the number of its namespaces.

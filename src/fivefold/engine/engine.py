@@ -25,7 +25,7 @@ from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.text.passages import tokens
 from fivefold.text.progress import bar
 from fivefold.transfer import jsonl

@@ -12,7 +12,7 @@ from time import monotonic
 from fivefold.errors import FivefoldError, ReadOnly, StoreClosed
 from fivefold.namespace import Activity
 from fivefold.settings import settings_of
-from fivefold.stores.protocol import VOCABULARY, Store
+from fivefold.stores.interface import VOCABULARY, Store
 from fivefold.values.times import utc_now
 from fivefold.writing import rebuild as drift
 

@@ -9,7 +9,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import learn_from_log, load_adaptation, weight_signals
 from fivefold.learning.reranker import pack_features
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import LoggedRecall, ReturnedHit
+from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.values.recall import Recall
 from fivefold.values.validate import checked_name
 

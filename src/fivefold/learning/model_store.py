@@ -18,7 +18,7 @@ from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.reranker import Ranker, Verdict, dump_reranker, load_reranker
 from fivefold.models.shipped import BadModel
 from fivefold.stores.atomic_files import replacement
-from fivefold.stores.protocol import ModelStore, Store
+from fivefold.stores.interface import ModelStore, Store
 
 NEVER = "nothing was trained yet"
 

@@ -15,7 +15,7 @@ from fivefold.learning.adaptation import Adaptation, fade, load_adaptation
 from fivefold.learning.model_store import LearnedReranker, RerankerStore, reranker_store
 from fivefold.learning.reranker import HIDDEN, NAMES, Figures, Ranker, Tensor, Verdict, relative_scores, unpack_features
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Feedback, Reader
+from fivefold.stores.interface import Feedback, Reader
 from fivefold.text.progress import bar
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector

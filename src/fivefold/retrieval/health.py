@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import LinkedPair, Reader
+from fivefold.stores.interface import LinkedPair, Reader
 from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Memory

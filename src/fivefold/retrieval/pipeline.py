@@ -37,7 +37,7 @@ from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.understand.windows import Clock
 from fivefold.settings import Settings, settings_of
-from fivefold.stores.protocol import Reader
+from fivefold.stores.interface import Reader
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall

@@ -17,8 +17,8 @@ from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.signals import RecencyOptions
 from fivefold.retrieval.understand.words import implied_types
 from fivefold.settings import Settings
-from fivefold.stores.protocol import TYPE_VOCABULARY, Reader, VectorSpace
-from fivefold.stores.queries import FusedHit
+from fivefold.stores.interface import TYPE_VOCABULARY, Reader, VectorSpace
+from fivefold.stores.records import FusedHit
 from fivefold.text.lexemes import lexemes
 from fivefold.text.time_grammar import EARLIEST
 from fivefold.values.decay import Decay, age_in_days

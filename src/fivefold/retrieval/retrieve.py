@@ -22,8 +22,8 @@ from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
-from fivefold.stores.protocol import DensePreparation, VectorSpace
-from fivefold.stores.queries import Arm, Composite, FusedHit
+from fivefold.stores.interface import DensePreparation, VectorSpace
+from fivefold.stores.records import Arm, Composite, FusedHit
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Type
 from fivefold.values.query import Query

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 
 from fivefold.errors import FivefoldError, StoreClosed
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.access import HERE, AuditEntry, Caller
 from fivefold.values.reports import Page, page_of, read_cursor
 from fivefold.values.times import utc_now

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from fivefold.errors import Call, FivefoldError, InvalidInput, NotFound
 from fivefold.service.audit import Audit
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.access import ALL, HERE, ROLES, AuditEntry, Caller, Key, Role, Unauthorized
 from fivefold.values.times import as_utc, utc_now
 from fivefold.values.validate import checked_name

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from fivefold import observers
 from fivefold.observers import Write
 from fivefold.service.shared_tables import MemoryTable, Table
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from fivefold.values.validate import shorten
 

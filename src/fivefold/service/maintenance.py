@@ -11,7 +11,7 @@ from fivefold.errors import FivefoldError, StoreClosed, StoreError
 from fivefold.models.embedders import RETIRED
 from fivefold.namespace import Namespace
 from fivefold.settings import settings_of
-from fivefold.stores.protocol import VOCABULARY, Store
+from fivefold.stores.interface import VOCABULARY, Store
 from fivefold.text.progress import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now

@@ -21,7 +21,7 @@ from fivefold import observers
 from fivefold.errors import StoreError
 from fivefold.observers import Write
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from fivefold.version import VERSION
 

@@ -24,7 +24,7 @@ except ImportError:
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
-    from fivefold.stores.protocol import Store
+    from fivefold.stores.interface import Store
     from fivefold.values.recall import Recall
     from fivefold.values.recall_trace import RouteRun
 

@@ -33,7 +33,7 @@ from fivefold.service.audit import subject_of
 from fivefold.service.limits import LimitExceeded, Limits
 from fivefold.service.problems import problem_of
 from fivefold.service.shared_tables import Table
-from fivefold.stores.protocol import QueuedState, QueueEntry, QueueLength, Store
+from fivefold.stores.interface import QueuedState, QueueEntry, QueueLength, Store
 from fivefold.values.access import AuditEntry
 from fivefold.values.ids import new_id
 from fivefold.values.memory import Record

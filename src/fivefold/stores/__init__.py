@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.stores.protocol import Store
+from fivefold.stores.interface import Store
 from fivefold.values.plugins import members_of, plugin
 from fivefold.values.validate import checked_location
 

@@ -30,10 +30,10 @@ from fivefold.errors import (
 )
 from fivefold.stores import POSTGRES, open_store, unknown_scheme
 from fivefold.stores.atomic_files import check_target, delete_leftovers, move_into_place, sync, temporary_folder
-from fivefold.stores.sqlite.checks import check_namespace, check_rows
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows, transaction
+from fivefold.stores.sqlite.damage import check_namespace, check_rows
 from fivefold.stores.sqlite.schema import migrations, version_of
-from fivefold.stores.sqlite.shared_tables import FIRST_VERSION
+from fivefold.stores.sqlite.store import FIRST_VERSION
 from fivefold.text.progress import bar
 from fivefold.transfer.migrate import migrate
 from fivefold.values.open_files import is_open

@@ -16,7 +16,7 @@ from fivefold.errors import InvalidFile, InvalidInput, StoreError
 from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.atomic_files import replacement
-from fivefold.stores.protocol import Reader, Writer
+from fivefold.stores.interface import Reader, Writer
 from fivefold.text.progress import bar
 from fivefold.values.entities import Extraction, extraction_data, extraction_of
 from fivefold.values.fields import build, fields_of

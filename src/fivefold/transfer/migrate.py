@@ -17,9 +17,19 @@ from time import monotonic
 from fivefold.errors import Call, InvalidInput, MissingExtra, NotFound, StoreError, UnfinishedCopy
 from fivefold.learning.model_store import reranker_store
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.protocol import Entry, Snapshot, Store, Writer
-from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
-from fivefold.stores.tables import COPY_MARK, FAMILIES, MEMORIES, NAMESPACES, TABLES, Family, Row, Table
+from fivefold.stores.interface import Entry, Snapshot, Store, Writer
+from fivefold.stores.tables import (
+    COPY_MARK,
+    FAMILIES,
+    MEMORIES,
+    MEMORY_COLUMNS,
+    NAMESPACES,
+    TABLES,
+    Family,
+    Row,
+    Table,
+    memory_of,
+)
 from fivefold.text.progress import bar
 from fivefold.values.entities import Extraction
 from fivefold.values.serialize import Value
@@ -115,7 +125,7 @@ def _must_be_there(location: str) -> None:
     there = "://" in location or os.path.exists(location)
     if location.startswith(POSTGRES):
         try:
-            from fivefold.stores.postgres.snapshot import is_there
+            from fivefold.stores.postgres.store import is_there
         except ImportError:
             raise MissingExtra("a PostgreSQL store", "postgres") from None
         there, location = is_there(location)

@@ -19,10 +19,10 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores import open_store
 from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
-from fivefold.stores.protocol import Store
-from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
+from fivefold.stores.interface import Store
 from fivefold.stores.sqlite.connection import plain_errors, transaction
-from fivefold.stores.sqlite.damaged_file import DEFAULTS, DamagedFile, FoundRow
+from fivefold.stores.sqlite.damage import DEFAULTS, DamagedFile, FoundRow
+from fivefold.stores.tables import MEMORY_COLUMNS, memory_of
 from fivefold.transfer.backup import connection_to
 from fivefold.transfer.jsonl import draft_of, import_jsonl, line_of
 from fivefold.values.entities import extraction_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fivefold.models.reader import Said, SaidPair, pair_reader
-from fivefold.stores.protocol import Reader, VectorSpace, Writer
+from fivefold.stores.interface import Reader, VectorSpace, Writer
 from fivefold.text.lexemes import lexemes
 from fivefold.values.entities import Statement
 from fivefold.values.memory import Memory

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fivefold.errors import ReaderError
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Writer
+from fivefold.stores.interface import Writer
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Entry
+from fivefold.stores.interface import Entry
 from fivefold.text.passages import texts_to_embed
 from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id

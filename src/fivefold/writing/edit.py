@@ -8,7 +8,7 @@ from datetime import datetime
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Writer
+from fivefold.stores.interface import Writer
 from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.ids import content_hash
 from fivefold.values.memory import Memory, Record, RecordChanges, record_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fivefold.models.embedders import Embedder, read_passages, unit
-from fivefold.stores.protocol import Entry, Writer
+from fivefold.stores.interface import Entry, Writer
 from fivefold.text import passages
 from fivefold.text.passages import PassageTexts
 from fivefold.values.entities import Extraction

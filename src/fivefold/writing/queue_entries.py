@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import QueueEntry, Writer
+from fivefold.stores.interface import QueueEntry, Writer
 from fivefold.values.ids import new_id
 from fivefold.values.memory import RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.reports import Report

@@ -13,7 +13,7 @@ from fivefold.errors import NotFound, RetiredEmbedder
 from fivefold.models.embedders import RETIRED, Embedder, embed_texts, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
+from fivefold.stores.interface import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Drift

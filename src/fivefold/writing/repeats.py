@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import islice
 
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Reader, VectorSpace, Writer
+from fivefold.stores.interface import Reader, VectorSpace, Writer
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link, Merged, Report

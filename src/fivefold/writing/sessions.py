@@ -11,7 +11,7 @@ from itertools import pairwise
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Entry, Reader, SpaceState, Writer
+from fivefold.stores.interface import Entry, Reader, SpaceState, Writer
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.entities import Extraction
 from fivefold.values.ids import content_hash, new_id

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.stores.protocol import Reader
+from fivefold.stores.interface import Reader
 from fivefold.text.lexemes import lexemes
 from fivefold.values.filters import Filter
 from fivefold.values.memory import TYPES, Memory

@@ -14,9 +14,9 @@ from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attend
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.sql.kept_rows import ALL
-from fivefold.stores.sqlite.cached_vectors import CachedVectors
+from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sqlite.vector_cache import CachedVectors
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.retrieval.routes.times import DECIDES
-from fivefold.stores.queries import NAMES_WINDOW, SAID_IN_WINDOW
+from fivefold.stores.records import NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Evidence, RouteRun
 from tests.support.toy_engine import toy

@@ -23,7 +23,7 @@ from fivefold.retrieval.stages.additive import (
     Heading,
 )
 from fivefold.retrieval.stages.base import Pool
-from fivefold.stores.queries import SAID_AND_NAMES_WINDOW
+from fivefold.stores.records import SAID_AND_NAMES_WINDOW
 from fivefold.values.memory import Type
 from fivefold.values.query import DEMAND_KINDS, DemandKind, EntityRef, Meaning, Window
 from fivefold.values.recall_trace import Candidate, Evidence

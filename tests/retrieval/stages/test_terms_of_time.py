@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.retrieval.stages.additive import ALIKE_COSINE, NEAR_LATE
 from fivefold.retrieval.stages.relations import TOGETHER_ODDS
-from fivefold.stores.queries import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
+from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.query import DemandKind, Window
 from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, search
 from tests.support.term_columns import asked, at, column, columns, replaced

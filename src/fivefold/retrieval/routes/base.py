@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from fivefold.errors import FivefoldError
 from fivefold.learning.model_store import LearnedReranker
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, VectorSpace
+from fivefold.stores.interface import Reader, VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Plan, RouteHit

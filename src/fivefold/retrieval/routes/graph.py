@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
-from fivefold.stores.queries import Walk
+from fivefold.stores.records import Walk
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query

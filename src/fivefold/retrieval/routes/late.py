@@ -13,7 +13,7 @@ from fivefold.models.token_vectors import best_matches
 from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import BaseRoute, LatePassage, SearchContext
 from fivefold.settings import Settings
-from fivefold.stores.protocol import VectorSpace
+from fivefold.stores.interface import VectorSpace
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
-from fivefold.stores.queries import Arm
+from fivefold.stores.records import Arm
 from fivefold.text.lexemes import lexemes
 from fivefold.values.fields import About
 from fivefold.values.filters import Filter

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from fivefold.stores.protocol import PastQuestion, Reader
-from fivefold.stores.queries import AliasMatch
+from fivefold.stores.interface import PastQuestion, Reader
+from fivefold.stores.records import AliasMatch
 from fivefold.text.lexemes import common_words, lexemes, stop_words
 from fivefold.text.names import GENERAL, IS_CALLED, ROLE_OF, plural_of, relation_of
 from fivefold.values.query import EntityRef, Meaning, NamePrior

@@ -15,7 +15,7 @@ from fivefold.retrieval.understand.spelling import Mended, mend
 from fivefold.retrieval.understand.windows import Clock, time_of
 from fivefold.retrieval.understand.words import find_cues, main_intent, subject_words
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader
+from fivefold.stores.interface import Reader
 from fivefold.text.languages import language_of
 from fivefold.text.lexemes import Gender, given_names, lexemes
 from fivefold.values.entities import CO_MENTION

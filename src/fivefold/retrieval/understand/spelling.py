@@ -15,7 +15,7 @@ from importlib import resources
 from itertools import accumulate, pairwise
 
 from fivefold.models.bert import whole_words
-from fivefold.stores.protocol import Reader
+from fivefold.stores.interface import Reader
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.values.query import EntityRef

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from fivefold.retrieval.understand.foreign import foreign_time, has_subject
 from fivefold.retrieval.understand.words import phrases, subject_words
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader
+from fivefold.stores.interface import Reader
 from fivefold.text.lexemes import lexemes
 from fivefold.text.patterns import lower_case
 from fivefold.text.time_grammar import EARLIEST, Reach, find_window

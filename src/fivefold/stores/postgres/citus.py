@@ -13,11 +13,9 @@ from typing import Any
 import psycopg
 
 from fivefold.errors import Call, StoreError
-from fivefold.stores.postgres.dialect import Connection, ask
+from fivefold.stores.postgres.dialect import Connection, Values, ask
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.postgres.row_level_security import TABLES, guard
-from fivefold.stores.postgres.schema import lock
-from fivefold.stores.sql.dialect import Values
+from fivefold.stores.postgres.schema import TABLES, guard, lock
 from fivefold.values.serialize import Value
 
 LEAST_CITUS = 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -11,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import psycopg
 
-from fivefold.stores.sql.dialect import Values
+from fivefold.stores.sql.scope import Dialect, Transaction
+from fivefold.text.text_caches import empty_on_forget
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+Values = Sequence[Any] | Mapping[str, Any]
+"""The parameters of a statement, by place or by name."""
 
 _PARAMETER = re.compile(r"\?(\d*)|(?<!:):([a-z_]\w*)|'(?:[^']|'')*'")
 
@@ -23,7 +27,7 @@ def _micros(place: str) -> str:
     return f"(extract(epoch FROM (d.value ->> '{place}')::timestamptz) * 1000000)::bigint"
 
 
-class PostgresDialect:
+class PostgresDialect(Dialect):
     """Lists go in as arrays."""
 
     greatest = "greatest"
@@ -34,12 +38,12 @@ class PostgresDialect:
     extracted_times = (
         f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
         "CROSS JOIN json_array_elements(m.extracted::json -> 'dates') AS d(value) "
-        "WHERE m.namespace = ?1 AND m.kind <> 'session' AND strpos(m.extracted, '\"dates\":') > 0)"
+        "WHERE m.namespace = :ns AND m.kind <> 'session' AND strpos(m.extracted, '\"dates\":') > 0)"
     )
-    own_vector = "v.namespace = ?1 AND v.memory = m.row"
-    in_space = "namespace = ?1 AND space = ?2"
+    own_vector = "v.namespace = :ns AND v.memory = m.row"
+    in_space = "namespace = :ns AND space = :space"
     token_rows = "tokens"
-    own_tokens = "t.namespace = ?1 AND t.space = ?2 AND t.memory = m.row"
+    own_tokens = "t.namespace = :ns AND t.space = :space AND t.memory = m.row"
 
     def as_list(self, values: Iterable[Any]) -> list[Any]:
         return list(values)
@@ -95,25 +99,24 @@ def ask(connection: Connection, sql: str, values: Values = ()) -> list[tuple[Any
     return connection.execute(*bound(sql, values)).fetchall()
 
 
-class PostgresDatabase:
+class PostgresTransaction(Transaction):
     """One connection, with the store's transaction around it. Keys come from the namespace's own counter."""
 
-    dialect = POSTGRES
-
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, key: int, namespace: str = "", next_key: int = 0) -> None:
+        super().__init__(POSTGRES, key, namespace)
         self.connection = connection
-        self.next_key = 0
+        self.next_key = next_key
 
-    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        return ask(self.connection, sql, values)
+    def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        return ask(self.connection, sql, {"ns": self.key, **values})
 
-    def run(self, sql: str, values: Values = ()) -> None:
-        self.connection.execute(*bound(sql, values))
+    def run(self, sql: str, /, **values: Any) -> None:
+        self.connection.execute(*bound(sql, {"ns": self.key, **values}))
 
-    def many(self, sql: str, values: Iterable[Values]) -> None:
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """All in one go: the connection is in pipeline mode, so that no statement waits for the one before."""
-        for item in values:
-            self.run(sql, item)
+        for row in rows:
+            self.connection.execute(*bound(sql, row))
 
     def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
         """One statement; it reads the namespace's key from its table, so that Citus can send it to the shard whole."""
@@ -133,5 +136,24 @@ class PostgresDatabase:
 
     def insert(self, sql: str, *values: Any) -> int:
         key = self.new_key()
-        self.run(sql, (key, *values))
+        self.connection.execute(*bound(sql, (key, *values)))
         return key
+
+
+# Numbers made of names: the key of a namespace, and the key of a lexeme inside one.
+
+
+@lru_cache(maxsize=10_000)
+def namespace_key(name: str) -> int:
+    """64 bits of the name, so that a server need not be asked; creating a namespace checks that no other has them."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8, person=b"5f-namespace").digest(), signed=True)
+
+
+@lru_cache(maxsize=200_000)
+def lexeme_key(namespace: int, sessions: bool, lexeme: str) -> int:
+    """64 bits of a lexeme under its namespace: two namespaces never meet in one entry of the index."""
+    salt = namespace.to_bytes(8, signed=True) + bytes([sessions])
+    return int.from_bytes(hashlib.blake2b(lexeme.encode(), digest_size=8, salt=salt).digest(), signed=True)
+
+
+empty_on_forget(lexeme_key.cache_clear)

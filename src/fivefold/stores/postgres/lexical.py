@@ -12,12 +12,16 @@ bounds together with those of all commoner lexemes are. What neither search look
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fivefold.stores.postgres.keys import lexeme_key
-from fivefold.stores.sql.kept_rows import Kept
-from fivefold.stores.sql.lexeme_writer import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT
+from fivefold.stores.postgres.dialect import lexeme_key
+from fivefold.stores.records import Entry
+from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter, packed_counts
+from fivefold.stores.sql.kept import Kept
+from fivefold.stores.sql.scope import Transaction
+from fivefold.values.memory import TYPES
 
 FEW = 1_000
 """About how many documents the first search scores."""
@@ -147,3 +151,80 @@ def _share(name: str, place: int, multiplied: bool) -> str:
     length = f"{K1}::float8 * ({1 - B}::float8 + {B}::float8 * d.length / w.average)"
     share = f"w.idf{place} * ({count} * {K1 + 1}::float8 / ({count} + {length})){factor}"
     return f"CASE WHEN d.keys[{at}] = :{name}_key{place} THEN {share} ELSE 0 END"
+
+
+class PostgresLexemeWriter(LexemeWriter):
+    """Statistics are gathered and written at the end of the transaction."""
+
+    def __init__(self, txn: Transaction) -> None:
+        super().__init__(txn)
+        self._documents: Counter[tuple[bool, str]] = Counter()
+        self._corpora: Counter[tuple[bool, str]] = Counter()
+
+    def add(self, row: int, entry: Entry) -> None:
+        memory = entry.memory
+        sessions = memory.kind == "session"
+        counts = packed_counts(entry.predicate_lexemes, entry.content_lexemes)
+        keyed = sorted((lexeme_key(self._txn.key, sessions, lexeme), count) for lexeme, count in counts.items())
+        length = len(entry.predicate_lexemes) + len(entry.content_lexemes)
+        self._txn.run(
+            "INSERT INTO documents (namespace, memory, sessions, type, length, keys, counts) "
+            "VALUES (:ns, :row, :sessions, :type, :length, :keys, :counts)",
+            row=row,
+            sessions=sessions,
+            type=TYPES.index(memory.type),
+            length=length,
+            keys=_array(key for key, _ in keyed),
+            counts=_array(count for _, count in keyed),
+        )
+        self._documents.update((sessions, lexeme) for lexeme in counts)
+        self._corpora.update({(sessions, "documents"): 1, (sessions, "tokens"): length})
+
+    def remove(self, row: int, kind: str) -> None:
+        self.flush()
+        sql = "DELETE FROM documents WHERE namespace = :ns AND memory = :row RETURNING sessions, length, keys"
+        for sessions, length, keys in self._txn.rows(sql, row=row):
+            of = "WHERE namespace = :ns AND key = ANY(:keys)"
+            self._txn.run(f"UPDATE terms SET documents = documents - 1 {of}", keys=keys)
+            self._txn.run(f"DELETE FROM terms {of} AND documents <= 0", keys=keys)
+            self._corpora.update({(sessions, "documents"): -1, (sessions, "tokens"): -length})
+
+    def clear(self) -> None:
+        for table in ("documents", "terms", "corpora"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = :ns")
+        self._documents.clear()
+        self._corpora.clear()
+
+    def flush(self) -> None:
+        """Write the statistics of what was indexed since the last time; a lexeme gets its row when it is first used."""
+        if self._documents:
+            counts = [(lexeme_key(self._txn.key, *item), *item, count) for item, count in self._documents.items()]
+            keys, sessions, terms, documents = zip(*sorted(counts), strict=True)
+            self._txn.run(
+                "INSERT INTO terms AS t (namespace, key, sessions, term, documents) "
+                "SELECT n.key, u.key, u.sessions, u.term, u.documents FROM namespaces n CROSS JOIN "
+                "unnest(:keys::bigint[], :sessions::boolean[], :terms::text[], :documents::bigint[]) "
+                "AS u(key, sessions, term, documents) WHERE n.key = :ns "
+                "ON CONFLICT (namespace, key) DO UPDATE SET documents = t.documents + excluded.documents",
+                keys=list(keys),
+                sessions=list(sessions),
+                terms=list(terms),
+                documents=list(documents),
+            )
+            self._documents.clear()
+        for of_sessions in (False, True):
+            count, tokens = (self._corpora.pop((of_sessions, name), 0) for name in ("documents", "tokens"))
+            if count or tokens:
+                self._txn.run(
+                    "INSERT INTO corpora (namespace, sessions, documents, tokens) "
+                    "VALUES (:ns, :sessions, :count, :tokens) ON CONFLICT (namespace, sessions) DO UPDATE SET "
+                    "documents = corpora.documents + excluded.documents, tokens = corpora.tokens + excluded.tokens",
+                    sessions=of_sessions,
+                    count=count,
+                    tokens=tokens,
+                )
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """An array as text, which is faster to make than a list that is looked at number by number."""
+    return f"{{{','.join(map(str, numbers))}}}"

@@ -2,20 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
+from typing import cast
 
 import psycopg
 
+from fivefold.errors import StoreError
+from fivefold.stores.postgres.citus import Rows, is_sharded, largest_shards
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.postgres.indexes import Built, built_indexes
-from fivefold.stores.postgres.row_level_security import TABLES
-from fivefold.stores.postgres.vectors import INDEX_LIMIT, index_name
-from fivefold.values.reports import MaintenanceResult
+from fivefold.stores.postgres.schema import TABLES
+from fivefold.stores.postgres.vectors import INDEX_LIMIT, WITHOUT_VECTOR, index_name
+from fivefold.stores.records import VectorSpace
+from fivefold.stores.sql.index import (
+    check_entities,
+    check_labels,
+    check_sessions,
+    check_texts,
+    check_times,
+    check_vectors,
+)
+from fivefold.stores.sql.scope import Scope
+from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 from fivefold.values.vectors import FIELDS, VectorField
+
+# Which HNSW indexes there are: made by maintenance, in any process, and noticed by all.
+
+AGAIN_S = 60.0
+"""After so long the indexes are looked at again."""
+
+Known = dict[tuple[VectorField, int], int]
+"""Of each field and dimension with an index, how many vectors are in it, or in its largest shard."""
+
+_NAME = re.compile(rf"vectors_({'|'.join(FIELDS)})_hnsw_(\d+)")
+_log = logging.getLogger("fivefold")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """An HNSW index as it is; one whose making was cut short serves nothing."""
+
+    name: str
+    whole: bool
+    m: int
+    ef_construction: int
+    table: str
+    vectors: int
+
+    @property
+    def place(self) -> tuple[VectorField, int] | None:
+        """The field and dimension it serves."""
+        match = _NAME.fullmatch(self.name)
+        return (cast(VectorField, match[1]), int(match[2])) if match else None
+
+
+def built_indexes(rows: Rows, schema: str) -> dict[str, BuiltIndex]:
+    """All HNSW indexes of the schema by name."""
+    records = rows(
+        "SELECT c.relname, i.indisvalid, c.reloptions, t.relname, t.reltuples::bigint FROM pg_index i "
+        "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid "
+        "JOIN pg_am a ON a.oid = c.relam WHERE c.relnamespace = ?::regnamespace AND a.amname = 'hnsw'",
+        (schema,),
+    )
+    counts = largest_shards(rows, schema) if records and is_sharded(rows, schema) else {}
+    built: dict[str, BuiltIndex] = {}
+    for name, whole, options, table, rough in records:
+        settings = {"m": "16", "ef_construction": "64"} | dict(item.split("=") for item in options or ())
+        m, ef_construction = int(settings["m"]), int(settings["ef_construction"])
+        built[name] = BuiltIndex(name, whole, m, ef_construction, table, max(0, counts.get(table, int(rough))))
+    return built
+
+
+def known_indexes(rows: Rows, schema: str) -> Known:
+    """The indexes that serve."""
+    built = built_indexes(rows, schema).values()
+    return {index.place: index.vectors for index in built if index.whole and index.place}
+
+
+class Indexes:
+    """The known indexes. A search never waits for a new look at them."""
+
+    def __init__(self, known: Known, look: Callable[[], Known]) -> None:
+        self._known = known
+        self._look = look
+        self._again = monotonic() + AGAIN_S
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def get(self, place: tuple[VectorField, int]) -> int | None:
+        """How many vectors are in the index of a field and dimension; None where there is no index."""
+        with self._lock:
+            due = monotonic() >= self._again
+            if due:
+                self._again = monotonic() + AGAIN_S
+        if due:
+            threading.Thread(target=self.renew, name="fivefold-indexes", daemon=True).start()
+        return self._known.get(place)
+
+    def renew(self) -> None:
+        """Look again; while the server is away, what was known stays."""
+        try:
+            self._known = self._look()
+        except StoreError as error:
+            _log.info("the indexes could not be looked at: %s", error)
+
 
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
@@ -25,7 +124,7 @@ MOST_MEMORY_KB = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Large:
+class LargeField:
     """A field of which some namespace has enough vectors for an index to pay."""
 
     field: VectorField
@@ -51,7 +150,7 @@ def maintain(connection: Connection, options: Options) -> Iterator[MaintenanceRe
     yield MaintenanceResult("statistics", True, "renewed for the planner")
 
 
-def large_fields(connection: Connection, options: Options) -> list[Large]:
+def large_fields(connection: Connection, options: Options) -> list[LargeField]:
     """Fields by dimension with more vectors of one namespace than are read in a row."""
     rows = ask(
         connection,
@@ -60,16 +159,16 @@ def large_fields(connection: Connection, options: Options) -> list[Large]:
         "ON h.namespace = s.namespace AND h.space = s.key GROUP BY h.field, s.dimension "
         f"HAVING max(h.count) > {options.exact_up_to:d} ORDER BY h.field, s.dimension",
     )
-    return [Large(FIELDS[field], dimension, int(most), int(total)) for field, dimension, most, total in rows]
+    return [LargeField(FIELDS[field], dimension, int(most), int(total)) for field, dimension, most, total in rows]
 
 
-def as_asked(index: Built | None, options: Options) -> bool:
+def as_asked(index: BuiltIndex | None, options: Options) -> bool:
     """Whether an index is there, whole, and made with these settings."""
     expected = (True, options.hnsw_m, _ef_construction(options))
     return index is not None and (index.whole, index.m, index.ef_construction) == expected
 
 
-def _index(connection: Connection, options: Options, large: Large) -> MaintenanceResult:
+def _index(connection: Connection, options: Options, large: LargeField) -> MaintenanceResult:
     """Build a field's index if it is missing, unfinished or made with other settings; the old one serves until then."""
     part = f"index of {large.field}, {large.dimension} numbers"
     if large.dimension > INDEX_LIMIT:
@@ -90,7 +189,7 @@ def _index(connection: Connection, options: Options, large: Large) -> Maintenanc
     return MaintenanceResult(part, True, f"{how} with {settings}, for up to {large.most:,} vectors of a namespace")
 
 
-def _build(connection: Connection, options: Options, large: Large, name: str) -> None:
+def _build(connection: Connection, options: Options, large: LargeField, name: str) -> None:
     _take_memory(connection, large, options)
     sql = (
         f"CREATE INDEX CONCURRENTLY {name} ON vectors_{large.field} "
@@ -107,7 +206,7 @@ def _build(connection: Connection, options: Options, large: Large, name: str) ->
         connection.execute(sql)
 
 
-def _take_memory(connection: Connection, large: Large, options: Options) -> None:
+def _take_memory(connection: Connection, large: LargeField, options: Options) -> None:
     """Enough to hold the whole graph while it is built, as far as that is reasonable."""
     needed = large.all * (2 * large.dimension + 48 * options.hnsw_m + 200) // 1_000
     ((current,),) = ask(connection, "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
@@ -116,3 +215,52 @@ def _take_memory(connection: Connection, large: Large, options: Options) -> None
 
 def _ef_construction(options: Options) -> int:
     return max(options.hnsw_ef_construction, 2 * options.hnsw_m)
+
+
+def check(scope: Scope) -> Iterator[Finding]:
+    """Everything derived agrees with the memories."""
+
+    def stray(space: VectorSpace) -> int:
+        """Vectors whose memory is gone, and counts of vectors that are wrong."""
+        lost = scope.count(
+            "vectors v WHERE namespace = :ns AND space = :space AND NOT EXISTS "
+            "(SELECT 1 FROM memories m WHERE m.namespace = v.namespace AND m.row = v.memory)",
+            space=space.key,
+        )
+        return lost + scope.count(
+            "held h WHERE namespace = :ns AND space = :space AND count <> (SELECT count(*) FROM vectors v WHERE "
+            "v.namespace = :ns AND v.space = h.space AND v.field = h.field AND v.type = h.type)",
+            space=space.key,
+        )
+
+    yield Finding("server", True, "answers, and enforces all references")
+    if not scope.rows("SELECT 1 FROM namespaces WHERE key = :ns"):
+        yield Finding("namespace", True, "nothing stored yet")
+        return
+    yield check_texts(scope)
+    wrong = scope.count(
+        "(SELECT row, kind FROM memories WHERE namespace = :ns) AS m FULL JOIN "
+        "(SELECT memory, sessions FROM documents WHERE namespace = :ns) AS d "
+        "ON d.memory = m.row AND d.sessions = (m.kind = 'session') WHERE m.row IS NULL OR d.memory IS NULL"
+    )
+    yield Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")
+    wrong = scope.count(
+        "(SELECT k.key, count(*) AS documents FROM documents d CROSS JOIN unnest(d.keys) AS k(key) "
+        "WHERE d.namespace = :ns GROUP BY k.key) AS used "
+        "FULL JOIN (SELECT key, documents FROM terms WHERE namespace = :ns) AS kept USING (key) "
+        "WHERE used.documents IS DISTINCT FROM kept.documents"
+    )
+    wrong += scope.count(
+        "(SELECT sessions, count(*) AS documents, sum(length) AS tokens FROM documents WHERE namespace = :ns "
+        "GROUP BY sessions) AS used FULL JOIN (SELECT sessions, documents, tokens FROM corpora "
+        "WHERE namespace = :ns AND documents > 0) AS kept USING (sessions) WHERE (used.documents, used.tokens) "
+        "IS DISTINCT FROM (kept.documents, kept.tokens)"
+    )
+    counts = f"{wrong} lexemes count wrongly" if wrong else "agree with the index"
+    yield Finding("lexical statistics", wrong == 0, counts)
+    lost_tokens = f"tokens t WHERE namespace = :ns AND {WITHOUT_VECTOR}"
+    yield from check_vectors(scope, stray, lambda: scope.count(lost_tokens))
+    yield check_entities(scope)
+    yield check_sessions(scope)
+    yield check_times(scope)
+    yield check_labels(scope)

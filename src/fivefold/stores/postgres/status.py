@@ -16,8 +16,7 @@ from fivefold.stores.postgres.citus import Rows, on_nodes, planned_moves, shard_
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options, without_password
-from fivefold.stores.postgres.indexes import built_indexes
-from fivefold.stores.postgres.maintenance import as_asked, large_fields
+from fivefold.stores.postgres.maintenance import as_asked, built_indexes, large_fields
 from fivefold.values.serialize import Value
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Value):
+class TableSize(Value):
     """A table, or the partition of one field's vectors; rows as last analysed."""
 
     name: str
@@ -36,7 +35,7 @@ class Table(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Value):
+class IndexState(Value):
     """An HNSW index that is there or should be; `state` says which."""
 
     name: str
@@ -90,8 +89,8 @@ class Status(Value):
     namespaces: int | None
     """None while a node is away."""
     bytes: int
-    tables: tuple[Table, ...]
-    indexes: tuple[Index, ...]
+    tables: tuple[TableSize, ...]
+    indexes: tuple[IndexState, ...]
     replicas: tuple[ReplicaState, ...]
     citus: Cluster | None
 
@@ -138,7 +137,7 @@ _SIZES = (
 )
 
 
-def _tables(rows: Rows, options: Options) -> list[Table]:
+def _tables(rows: Rows, options: Options) -> list[TableSize]:
     ((sizes,),) = rows(_SIZES.format(name="relname", schema=options.schema, only=""), ())
     return _sum([sizes])
 
@@ -154,17 +153,19 @@ def _shares(rows: Rows, options: Options) -> dict[int, dict[str, list[int]]]:
     return {node: json.loads(result) if worked else {} for node, (worked, result) in answers.items()}
 
 
-def _sum(shares: Sequence[dict[str, list[int]]]) -> list[Table]:
+def _sum(shares: Sequence[dict[str, list[int]]]) -> list[TableSize]:
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for share in shares:
         for name, (count, size) in share.items():
             counts[name] += count
             sizes[name] += size
-    return [Table(name, counts[name], size) for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item))]
+    return [
+        TableSize(name, counts[name], size) for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item))
+    ]
 
 
-def _indexes(connection: Connection, options: Options) -> tuple[Index, ...]:
+def _indexes(connection: Connection, options: Options) -> tuple[IndexState, ...]:
     """Those that are there, and those that maintenance would make."""
     built = built_indexes(partial(ask, connection), options.schema)
     expected = {large.index for large in _unless_away(lambda: large_fields(connection, options)) or ()}
@@ -172,12 +173,12 @@ def _indexes(connection: Connection, options: Options) -> tuple[Index, ...]:
     for name in sorted({*built, *expected}):
         index = built.get(name)
         if index is None:
-            indexes.append(Index(name, "missing; maintenance creates it", None, None))
+            indexes.append(IndexState(name, "missing; maintenance creates it", None, None))
             continue
         state = "serves" if index.whole else "unfinished; maintenance creates it again"
         if index.whole and name in expected and not as_asked(index, options):
             state = "serves, with other settings than requested; maintenance creates it again"
-        indexes.append(Index(name, state, index.m, index.ef_construction))
+        indexes.append(IndexState(name, state, index.m, index.ef_construction))
     return tuple(indexes)
 
 

@@ -3,38 +3,205 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from fivefold.errors import InvalidInput, OwnerOnly, ServerAway, StoreClosed, StoreError
-from fivefold.stores.postgres import snapshot
-from fivefold.stores.postgres.checks import check
+from fivefold.stores.interface import Reader, Writer
 from fivefold.stores.postgres.citus import is_sharded
-from fivefold.stores.postgres.connection import POSITION, Server, connect, plain_errors, search_path
-from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, ask
+from fivefold.stores.postgres.connection import POSITION, Replicas, Server, connect, plain_errors, search_path
+from fivefold.stores.postgres.dialect import Connection, PostgresTransaction, Values, ask, bound, namespace_key
 from fivefold.stores.postgres.dsn import addresses
-from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
-from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.maintenance import maintain
-from fivefold.stores.postgres.reader import PostgresServer, reader_of
-from fivefold.stores.postgres.replicas import Replicas
-from fivefold.stores.postgres.row_level_security import check_role
-from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
-from fivefold.stores.postgres.shared_tables import PostgresSharedTables
-from fivefold.stores.postgres.writer import PostgresWriter
-from fivefold.stores.protocol import LoggedRecall
-from fivefold.stores.sql.audit_store import SqlAuditStore
-from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.key_store import SqlKeyStore
-from fivefold.stores.sql.queue_store import SqlQueueStore, drop_queue
-from fivefold.stores.sql.reader import SqlReader
-from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.request_store import SqlRequestStore
-from fivefold.stores.sql.snapshot import SqlSnapshot
+from fivefold.stores.postgres.lexical import PostgresLexemeWriter
+from fivefold.stores.postgres.maintenance import Indexes, Known, check, known_indexes, maintain
+from fivefold.stores.postgres.schema import check_role, migrate, migrations, pgvector, version_of
+from fivefold.stores.postgres.search import PostgresScope, PostgresServer, reader_of
+from fivefold.stores.postgres.vectors import PostgresVectorWriter, vector_of
+from fivefold.stores.records import LoggedRecall
+from fivefold.stores.sql.admin import AuditStore, CommonTables, KeyStore, RequestStore
+from fivefold.stores.sql.feedback import LoggedRow, RecallLog, write_rows
+from fivefold.stores.sql.index import LexemeWriter
+from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter, names_of
+from fivefold.stores.sql.vectors import VectorWriter
+from fivefold.stores.sql.write_queue import QueueStore, drop_queue
+from fivefold.stores.tables import FAMILIES, ColumnType, Family, Row, Table
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
-from fivefold.values.times import to_micros, utc_now
+
+NO_NAMESPACE = 0
+"""The namespace as which keys and audit log are read and written; the policies show them to no other."""
+
+
+class PostgresCommonTables(CommonTables):
+    def __init__(self, primary: Server, replicas: Replicas, planning: Sequence[str]) -> None:
+        """`planning` is what a statement on a table of namespaces needs before it, if these are distributed."""
+        self._primary = primary
+        self._replicas = replicas
+        self._planning = planning
+
+    def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        """From the primary, which first knows of a revoked key; from a replica while the primary is away."""
+        try:
+            return self._primary.rows(NO_NAMESPACE, sql, values)
+        except ServerAway:
+            for replica in self._replicas.ready():
+                try:
+                    return replica.rows(NO_NAMESPACE, sql, values)
+                except ServerAway as error:
+                    self._replicas.skip(replica, error)
+            raise
+
+    def rows_of(self, namespace: str, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        key = namespace_key(namespace)
+        return self._primary.rows(key, sql, {"ns": key, **values}, self._planning)
+
+    def rows_of_all(self, sql: str) -> list[tuple[Any, ...]]:
+        asks_all_shards = ("SET LOCAL citus.multi_task_query_log_level = off",) if self._planning else ()
+        return self._primary.rows(NO_NAMESPACE, sql, (), (*self._planning, *asks_all_shards))
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        return self._transaction(NO_NAMESPACE)
+
+    def requests_of(self, namespace: str) -> AbstractContextManager[Transaction]:
+        return self._transaction(namespace_key(namespace))
+
+    @contextmanager
+    def _transaction(self, key: int) -> Iterator[Transaction]:
+        with self._primary.transaction(key) as connection:
+            yield PostgresTransaction(connection, key)
+
+
+# Carrying a namespace out of a PostgreSQL store, and into one.
+
+CHUNK = 2_000
+"""Rows that are read together."""
+
+_TYPES: dict[ColumnType, str] = {"text": "text", "integer": "bigint", "real": "float8", "bytes": "bytea"}
+
+_STORE = (
+    "SELECT c.system_identifier::text, d.oid::bigint, current_schema()::text::regnamespace::oid::bigint "
+    "FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()"
+)
+
+
+class PostgresSnapshot(Snapshot):
+    """Reads a table a few thousand rows at a time, each time from where the last left off in the primary key."""
+
+    def __init__(self, connection: Connection, key: int) -> None:
+        self._connection = connection
+        super().__init__("server {} {} {}".format(*ask(connection, _STORE)[0]), key)
+
+    def ask(self, sql: str, /, **values: Any) -> list[Row]:
+        return self._connection.execute(*bound(sql, {"ns": self._key, **values}), binary=True).fetchall()
+
+    def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
+        read = CHUNK
+        while read == CHUNK:
+            values = {f"after{i}": value for i, value in enumerate(after)}
+            rows = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK}", **values)
+            yield from rows
+            read = len(rows)
+            after = table.position(rows[-1]) if rows else ()
+
+    def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
+        read = CHUNK
+        while read == CHUNK:
+            rows = self.ask(
+                "SELECT v.memory, v.part, v.type, v.embedding, t.tokens FROM vectors v LEFT JOIN tokens t "
+                "ON t.namespace = v.namespace AND t.space = v.space AND t.memory = v.memory AND t.part = v.part "
+                f"AND t.field = v.field WHERE v.namespace = :ns AND v.space = :space AND v.field = {field} "
+                f"AND (v.memory, v.part) > (:memory, :part) ORDER BY v.memory, v.part LIMIT {CHUNK}",
+                space=space,
+                memory=after[0],
+                part=after[1],
+            )
+            for memory, part, type, data, tokens in rows:
+                yield space, field, memory, part, type, vector_of(data).astype("<f4").tobytes(), tokens
+            read = len(rows)
+            after = rows[-1][:2] if rows else after
+
+
+class PostgresSnapshotImporter(SnapshotImporter):
+    """Keys are counted within the namespace, so they stay as they were."""
+
+    def __init__(self, txn: PostgresTransaction, lexemes: LexemeWriter, vectors: VectorWriter) -> None:
+        super().__init__(txn, lexemes, vectors)
+        self._pg = txn
+
+    def snapshot(self) -> Snapshot:
+        return PostgresSnapshot(self._pg.connection, self._txn.key)
+
+    def reserve_keys(self, last: Mapping[Family, int]) -> dict[Family, int]:
+        self._pg.next_key = max(self._pg.next_key, *(key + 1 for key in last.values()))
+        return dict.fromkeys(FAMILIES, 0)
+
+    def put_rows(self, table: Table, rows: Sequence[Row]) -> None:
+        """One statement; it reads the namespace's key from its table, so that Citus can send it to the shard whole."""
+        arrays = ", ".join(f":{column.name}::{_TYPES[column.type]}[]" for column in table.columns)
+        columns = zip((column.name for column in table.columns), map(list, zip(*rows, strict=True)), strict=True)
+        self._txn.run(
+            f"INSERT INTO {table.name} (namespace, {names_of(table)}) SELECT n.key, u.* FROM unnest({arrays}) "
+            f"AS u({names_of(table)}) CROSS JOIN namespaces n WHERE n.key = :ns",
+            **dict(columns),
+        )
+
+    def clear(self) -> None:
+        self._txn.run("SET LOCAL statement_timeout = 0")
+        super().clear()
+
+
+@contextmanager
+def snapshot(administration: Callable[[], AbstractContextManager[Connection]], namespace: str) -> Iterator[Snapshot]:
+    """All that is read inside is as it was at the first reading, on the server that takes the writes."""
+    key = namespace_key(namespace)
+    with administration() as connection:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        for name, value in (
+            ("fivefold.namespace", key),
+            ("statement_timeout", 0),
+            ("idle_in_transaction_session_timeout", 0),
+            ("enable_sort", "off"),
+            ("plan_cache_mode", "force_custom_plan"),
+        ):
+            connection.execute(f"SET LOCAL {name} = '{value}'")
+        yield PostgresSnapshot(connection, key)
+
+
+def is_there(location: str) -> tuple[bool, str]:
+    """Whether the address names a store, which looking does not make, and the address without its password."""
+    servers = addresses(location)
+    connection = connect(servers.primary, servers.label, servers.options)
+    try:
+        return version_of(connection, servers.label, servers.options) > 0, servers.label
+    finally:
+        connection.close()
+
+
+class PostgresWriter(Writer):
+    """Has the lock on its namespace."""
+
+    def __init__(self, txn: PostgresTransaction) -> None:
+        lexemes, vectors = PostgresLexemeWriter(txn), PostgresVectorWriter(txn)
+        super().__init__(txn, lexemes, vectors, PostgresSnapshotImporter(txn, lexemes, vectors), txn)
+        self._pg = txn
+
+    def finish(self) -> None:
+        super().finish()
+        self._txn.run("UPDATE namespaces SET next_key = :next WHERE key = :ns", next=self._pg.next_key)
+
+    def drop_namespace(self) -> int:
+        self.save_model(None)
+        return super().drop_namespace()
+
+    def save_model(self, data: bytes | None) -> None:
+        """Save the reranker learned from use; None deletes it."""
+        self._txn.run("DELETE FROM rerankers WHERE namespace = :ns")
+        if data is not None:
+            sql = "INSERT INTO rerankers (namespace, changed_at, model) VALUES (:ns, :now, :model)"
+            self._txn.run(sql, now=self._txn.now, model=data)
+
 
 CUSTOM_PLANS = ("SET LOCAL plan_cache_mode = force_custom_plan",)
 """Citus finds the one shard by the namespace a statement is given; a plan made for any would go to all, or fail."""
@@ -58,9 +225,9 @@ class PostgresStore:
         if self._stored:
             with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
-        self.shared_tables = tables = PostgresSharedTables(self._primary, self._replicas, self._planning)
-        self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
-        self.queue = SqlQueueStore(tables)
+        self.shared_tables = tables = PostgresCommonTables(self._primary, self._replicas, self._planning)
+        self.keys, self.audit, self.requests = KeyStore(tables), AuditStore(tables), RequestStore(tables)
+        self.queue = QueueStore(tables)
         self.recalls = RecallLog(self._log_recalls)
 
     def _first_look(self) -> tuple[str, Known, bool, bool]:
@@ -97,22 +264,23 @@ class PostgresStore:
     def replica_addresses(self) -> tuple[str, ...]:
         return self._addresses.replicas
 
-    def reader(self, namespace: str) -> SqlReader:
-        server = PostgresServer(self.ask, self.recalls, self.options, self.indexes, self.iterative, self.size)
-        return reader_of(server, namespace)
+    def reader(self, namespace: str) -> Reader:
+        return reader_of(self._server(), namespace)
 
-    def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
+    def _server(self) -> PostgresServer:
+        return PostgresServer(self.ask, self.recalls, self.options, self.indexes, self.iterative, self.size)
+
+    def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
         """The namespace as it is at one moment, for a copy."""
-        return snapshot.snapshot(self.administration, namespace)
+        return snapshot(self.administration, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresWriter]:
         """One writer a namespace at a time: it holds the lock on the namespace's row until it is done."""
         key = namespace_key(namespace)
         with self._primary.turn(key), self._primary.transaction(key, self._stored) as connection:
-            db = PostgresDatabase(connection)
-            db.next_key = _lock(db, key, namespace)
-            writer = PostgresWriter(db, key, namespace, utc_now())
+            next_key = _lock(PostgresTransaction(connection, key, namespace))
+            writer = PostgresWriter(PostgresTransaction(connection, key, namespace, next_key))
             yield writer
             writer.finish()
         if writer.removed:
@@ -122,10 +290,10 @@ class PostgresStore:
         """Delete everything under the lock of a write; a writer that waits for it makes the namespace again."""
         key = namespace_key(namespace)
         with self._primary.turn(key), self._primary.transaction(key, self._stored) as connection:
-            db = PostgresDatabase(connection)
-            if db.rows("SELECT name FROM namespaces WHERE key = ? FOR UPDATE", (key,)) != [(namespace,)]:
-                return 0 if drop_queue(db, key) else None
-            count = PostgresWriter(db, key, namespace, utc_now()).drop_namespace()
+            txn = PostgresTransaction(connection, key, namespace)
+            if txn.value("SELECT name FROM namespaces WHERE key = :ns FOR UPDATE") != namespace:
+                return 0 if drop_queue(txn) else None
+            count = PostgresWriter(txn).drop_namespace()
         self.recalls.forget_namespace(key)
         return count
 
@@ -194,8 +362,7 @@ class PostgresStore:
         self.indexes.renew()
 
     def check(self, namespace: str) -> Iterator[Finding]:
-        key = namespace_key(namespace)
-        yield from check(partial(self.ask, key), key)
+        yield from check(PostgresScope(self._server(), namespace))
 
     def close(self) -> None:
         if not self._primary.closed:
@@ -208,16 +375,16 @@ class PostgresStore:
         if self._primary.closed:
             raise StoreClosed("this engine was closed; open the store again")
 
-    def _log_recalls(self, rows: dict[int, list[Row]], patience_ms: int) -> bool:
+    def _log_recalls(self, rows: dict[int, list[LoggedRow]], patience_ms: int) -> bool:
         """Log recalls without waiting for the disk; a server that is away gets them later."""
         try:
             for key, of_namespace in rows.items():
                 with self._primary.transaction(key, self._stored) as connection:
                     connection.execute("SET LOCAL synchronous_commit = off")
                     connection.execute(f"SET LOCAL lock_timeout = {max(1, patience_ms)}")
-                    db = PostgresDatabase(connection)
-                    if db.rows("SELECT 1 FROM namespaces WHERE key = ?", (key,)):
-                        write_rows(db, key, of_namespace)
+                    txn = PostgresTransaction(connection, key)
+                    if txn.rows("SELECT 1 FROM namespaces WHERE key = :ns"):
+                        write_rows(txn, of_namespace)
         except StoreError as error:
             level = logging.WARNING if patience_ms else logging.DEBUG  # without patience it is only later
             _log.log(level, "the recall log could not be written: %s", error)
@@ -225,17 +392,17 @@ class PostgresStore:
         return True
 
 
-def _lock(db: PostgresDatabase, key: int, namespace: str) -> int:
+def _lock(txn: PostgresTransaction) -> int:
     """Lock the namespace, made if need be; gives the next free key in it."""
-    sql = "SELECT name, next_key FROM namespaces WHERE key = ? FOR NO KEY UPDATE"
-    rows = db.rows(sql, (key,))
+    sql = "SELECT name, next_key FROM namespaces WHERE key = :ns FOR NO KEY UPDATE"
+    rows = txn.rows(sql)
     if not rows:
-        db.run(
-            "INSERT INTO namespaces (key, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            (key, namespace, to_micros(utc_now())),
-        )
-        rows = db.rows(sql, (key,))
+        made = "INSERT INTO namespaces (key, name, created_at) VALUES (:ns, :name, :now) ON CONFLICT DO NOTHING"
+        txn.run(made, name=txn.namespace, now=txn.now)
+        rows = txn.rows(sql)
     ((name, next_key),) = rows
-    if name != namespace:
-        raise InvalidInput(f"namespace {namespace!r} cannot be distinguished from {name!r} here; choose another name")
+    if name != txn.namespace:
+        raise InvalidInput(
+            f"namespace {txn.namespace!r} cannot be distinguished from {name!r} here; choose another name"
+        )
     return int(next_key)

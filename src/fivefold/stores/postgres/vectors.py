@@ -8,7 +8,8 @@ were found, and should it still find too few, they are all read after all.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,12 @@ import numpy as np
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
+from fivefold.stores.postgres.dialect import PostgresTransaction
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.sql.kept_rows import ALL, Kept
+from fivefold.stores.records import SpaceState, VectorSpace
+from fivefold.stores.sql.kept import ALL, Kept
+from fivefold.stores.sql.vectors import VectorWriter, unsound_passages
+from fivefold.stores.tables import Row
 from fivefold.values.vectors import FIELDS, Vector, VectorField
 
 INDEX_LIMIT = 4_000
@@ -151,3 +155,109 @@ def text_of(vector: Vector) -> str:
 def vector_of(data: bytes) -> Vector:
     """The vector of what pgvector sends."""
     return np.frombuffer(data, dtype=">f4", offset=4).astype(np.float32)
+
+
+_PUT = (
+    "INSERT INTO vectors (namespace, space, field, memory, part, type, dimension, embedding) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?::vector)"
+)
+_PUT_TOKENS = "INSERT INTO tokens (namespace, space, field, memory, part, tokens) VALUES (?, ?, ?, ?, ?, ?)"
+
+WITHOUT_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.namespace = t.namespace AND v.space = t.space AND v.field = t.field "
+    "AND v.memory = t.memory AND v.part = t.part)"
+)
+"""The condition that token vectors `t` belong to no vector."""
+
+
+class PostgresVectorWriter(VectorWriter):
+    """Counts are gathered and written at the end of the transaction."""
+
+    def __init__(self, txn: PostgresTransaction) -> None:
+        super().__init__(txn)
+        self._connection = txn.connection
+        self._vector_counts: Counter[tuple[int, int, int]] = Counter()
+
+    def flush(self) -> None:
+        self.write_waiting()
+        self._txn.many(
+            "INSERT INTO held (namespace, space, field, type, count) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (namespace, space, field, type) DO UPDATE SET count = held.count + excluded.count",
+            [(self._txn.key, *group, count) for group, count in sorted(self._vector_counts.items()) if count],
+        )
+        self._vector_counts.clear()
+
+    def make_room(self, dimension: int) -> None:
+        """Vectors of any dimension are in the same tables."""
+
+    def clear_space(self, space: VectorSpace) -> None:
+        self.write_waiting()
+        for table in ("vectors", "held", "tokens"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = :ns AND space = :space", space=space.key)
+        for group in [group for group in self._vector_counts if group[0] == space.key]:
+            del self._vector_counts[group]
+
+    def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
+        cursor = self._connection.execute(
+            "SELECT memory, embedding FROM vectors WHERE namespace = $1 AND space = $2 AND field = $3 "
+            "AND memory = ANY($4) ORDER BY memory",
+            [self._txn.key, space.key, FIELDS.index(where), list(rows)],
+            binary=True,
+        )
+        return {row: vector_of(data) for row, data in cursor.fetchall()}
+
+    def drop_vectors(self, row: int) -> None:
+        self._drop(row, self._space_keys(), FIELDS)
+
+    def drop_fields(self, row: int, fields: Sequence[VectorField], state: SpaceState) -> None:
+        space = self.space(state)
+        if space is not None:
+            self._drop(row, [space.key], fields)
+
+    def drop_next(self, row: int) -> None:
+        self._drop(row, self._space_keys(), ["next_user"])
+        self.drop_fields(row, FIELDS, "building")
+
+    def drop_stray_vectors(self) -> None:
+        """Vectors whose memory or space was deleted, or whose passages do not agree; all others are counted again."""
+        self.write_waiting()
+        self._txn.run(
+            "DELETE FROM vectors WHERE namespace = :ns AND (NOT EXISTS (SELECT 1 FROM memories m "
+            "WHERE m.namespace = :ns AND m.row = vectors.memory) OR NOT space = ANY(:spaces))",
+            spaces=self._space_keys(),
+        )
+        for space in self._space_keys():
+            for row in unsound_passages(self._txn, space):
+                self._drop(row, [space], FIELDS)
+        self._txn.run(f"DELETE FROM tokens AS t WHERE namespace = :ns AND {WITHOUT_VECTOR}")
+        self._txn.run("DELETE FROM held WHERE namespace = :ns")
+        self._txn.run(
+            "INSERT INTO held (namespace, space, field, type, count) SELECT namespace, space, field, type, count(*) "
+            "FROM vectors WHERE namespace = :ns GROUP BY namespace, space, field, type"
+        )
+        self._vector_counts.clear()
+
+    def clear(self) -> None:
+        self.write_waiting()
+        for table in ("vectors", "held", "tokens"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = :ns")
+        self._vector_counts.clear()
+
+    def put_rows(self, rows: Sequence[Row]) -> None:
+        self._txn.many(
+            _PUT, [(self._txn.key, *row[:5], len(row[5]) // 4, np.frombuffer(row[5], dtype="<f4")) for row in rows]
+        )
+        self._txn.many(_PUT_TOKENS, [(self._txn.key, *row[:4], row[6]) for row in rows if row[6] is not None])
+        self._vector_counts.update((space, field, type) for space, field, _, _, type, *_ in rows)
+
+    def _drop(self, row: int, spaces: list[int], fields: Sequence[VectorField]) -> None:
+        self.write_waiting()
+        where = "namespace = :ns AND memory = :row AND space = ANY(:spaces) AND field = ANY(:fields)"
+        values = {"row": row, "spaces": spaces, "fields": [FIELDS.index(name) for name in fields]}
+        self._txn.run(f"DELETE FROM tokens WHERE {where}", **values)
+        for group in self._txn.rows(f"DELETE FROM vectors WHERE {where} RETURNING space, field, type", **values):
+            self._vector_counts[group] -= 1
+
+    def _space_keys(self) -> list[int]:
+        spaces = (self.space("active"), self.space("building"))
+        return [space.key for space in spaces if space is not None]

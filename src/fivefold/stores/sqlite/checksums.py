@@ -29,7 +29,7 @@ _SCHEMA_ROWS = (
 )
 
 
-class Changes:
+class RowChanges:
     """The changes that a transaction makes to the checksums."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -95,7 +95,7 @@ def noted(connection: apsw.Connection) -> Iterator[None]:
     if not connection.table_exists("main", TABLE):  # the file is of an older schema
         yield
         return
-    changes = Changes(connection)
+    changes = RowChanges(connection)
     connection.preupdate_hook(changes.note)
     try:
         yield

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
 import sqlite_vec
 
-from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
-from fivefold.stores.sqlite import checksums, statements
-from fivefold.stores.sqlite.file_identity import FileIdentity
+from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError, StoreReplaced
+from fivefold.stores.sqlite import checksums, dialect
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
+
+
+class FileIdentity:
+    """A store's file and its log by device and inode, as they were when the connections were opened.
+
+    Without this check, what is written to a deleted file would be confirmed and lost.
+    """
+
+    def __init__(self, location: str, ends: Sequence[str]) -> None:
+        self._known = {path: _identity(path) for path in (location, *(location + end for end in ends))}
+        self._checked = -math.inf
+
+    def check(self, within_s: float = 0.0) -> None:
+        """Raise unless all files are the same, now or in the last seconds; one that was not there is not compared."""
+        now = time.monotonic()
+        if now - self._checked < within_s:
+            return
+        self._checked = -math.inf
+        for path, known in self._known.items():
+            if known is not None and _identity(path) != known:
+                raise StoreReplaced(path)
+        self._checked = now
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+rows, number = dialect.rows, dialect.number
 
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
@@ -30,7 +63,6 @@ _READERS = 8
 _DAMAGE = ("unsupported file format", "Could not fetch vector data")
 """The texts of general errors that only a damaged file gives."""
 
-rows, number = statements.rows, statements.number
 
 _READ_CHECK_S = 0.05
 """How long reads rely on the last look at the files; every write looks again."""

@@ -1,17 +1,20 @@
-"""SQLite's words, and one of its connections inside a transaction."""
+"""SQLite's words, statements that give rows, and one of its connections inside a transaction."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import apsw
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sqlite.token_rows import PIECE_BITS
+from fivefold.stores.sql.scope import Dialect, Transaction
+
+PIECE_BITS = 10
+"""The lowest bits of a key, which number the pieces of a passage."""
 
 
 def _micros(place: str) -> str:
@@ -20,7 +23,7 @@ def _micros(place: str) -> str:
     return f"CAST(strftime('%s', substr({text}, 1, 19)) AS INTEGER) * 1000000 + CAST(substr({text}, 21, 6) AS INTEGER)"
 
 
-class SqliteDialect:
+class SqliteDialect(Dialect):
     """Lists go in as JSON."""
 
     greatest = "max"
@@ -31,15 +34,15 @@ class SqliteDialect:
     extracted_times = (
         f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
         "CROSS JOIN json_each(m.extracted, '$.dates') d "
-        "WHERE m.namespace = ?1 AND m.kind <> 'session' AND instr(m.extracted, '\"dates\":') > 0)"
+        "WHERE m.namespace = :ns AND m.kind <> 'session' AND instr(m.extracted, '\"dates\":') > 0)"
     )
     own_vector = "v.memory = m.row"
-    in_space = "space = ?2"
+    in_space = "space = :space"
     token_rows = (
         "(SELECT v.space, v.field, v.memory, v.part FROM vectors v "
         f"CROSS JOIN tokens p ON p.key = v.id << {PIECE_BITS})"
     )
-    own_tokens = "t.memory = m.row AND t.space = ?2"
+    own_tokens = "t.memory = m.row AND t.space = :space"
 
     def as_list(self, values: Iterable[Any]) -> str:
         return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)
@@ -78,22 +81,23 @@ SPARSE = 64
 SQLITE = SqliteDialect()
 
 
-class SqliteDatabase:
-    """One connection, with the store's transaction around it."""
+class SqliteTransaction(Transaction):
+    """One connection, with the store's transaction around it, or with none to only read."""
 
-    dialect = SQLITE
-
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(
+        self, connection: apsw.Connection, key: int | str, namespace: str = "", now: datetime | None = None
+    ) -> None:
+        super().__init__(SQLITE, key, namespace, now)
         self.connection = connection
 
-    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        return self.connection.execute(sql, values).fetchall()
+    def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql, {"ns": self.key, **values}).fetchall()
 
-    def run(self, sql: str, values: Values = ()) -> None:
-        self.connection.execute(sql, values)
+    def run(self, sql: str, /, **values: Any) -> None:
+        self.connection.execute(sql, {"ns": self.key, **values})
 
-    def many(self, sql: str, values: Iterable[Values]) -> None:
-        self.connection.executemany(sql, values)
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.connection.executemany(sql, rows)
 
     def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
         places = ", ".join("?" * len(columns))
@@ -105,3 +109,32 @@ class SqliteDatabase:
     def insert(self, sql: str, *values: Any) -> int:
         self.connection.execute(sql, (None, *values))
         return self.connection.last_insert_rowid()
+
+
+def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of one statement."""
+    return connection.execute(sql, values).fetchall()
+
+
+def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
+    """The one number a statement gives, if it gives one."""
+    records = rows(connection, sql, *values)
+    return None if not records or records[0][0] is None else int(records[0][0])
+
+
+REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
+"""How often a vector of a field was removed."""
+
+
+def table_of(dimension: int) -> str:
+    return f"vec_{dimension}"
+
+
+def reserve(txn: Transaction, table: str, more: int) -> int:
+    """The last key a table has given out; that many more count as given out from now on."""
+    last = txn.value("SELECT seq FROM sqlite_sequence WHERE name = :table", table=table)
+    if last is None:
+        txn.run("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :more)", table=table, more=more)
+    else:
+        txn.run("UPDATE sqlite_sequence SET seq = seq + :more WHERE name = :table", table=table, more=more)
+    return last or 0

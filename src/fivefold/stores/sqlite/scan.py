@@ -6,10 +6,11 @@ that vector; only those that may still be among the nearest are scored in full. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,29 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
-    """Vectors side by side: ids, memories, parts and types; the floats; their bytes with scale and greatest error."""
+class Columns:
+    """Arrays side by side. There is room for more behind those in use, which takes no memory yet."""
+
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(getattr(self, column.name) for column in fields(self))
+
+    def first(self, size: int) -> Self:
+        return type(self)(*(array[:size] for array in self.columns()))
+
+    def grown(self, used: int, room: int) -> Self:
+        larger = type(self)(*(np.empty((room, *array.shape[1:]), array.dtype) for array in self.columns()))
+        for new, old in zip(larger.columns(), self.columns(), strict=True):
+            new[:used] = old[:used]
+        return larger
+
+    def _put(self, start: int, columns: Sequence[npt.NDArray[Any]]) -> None:
+        for array, values in zip(self.columns(), columns, strict=True):
+            array[start : start + len(values)] = values
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays(Columns):
+    """Vectors: ids, memories and types; the floats; their bytes with scale and greatest error; parts."""
 
     ids: Rows
     memories: Rows
@@ -44,40 +66,16 @@ class Arrays:
     parts: npt.NDArray[np.int32]
 
     @classmethod
-    def empty(cls, size: int, dimension: int) -> Arrays:
-        return cls(
-            np.empty(size, np.int64),
-            np.empty(size, np.int64),
-            np.empty(size, np.int8),
-            np.empty((size, dimension), np.float32),
-            np.empty((size, dimension), np.int8),
-            np.empty(size, np.float32),
-            np.empty(size, np.float32),
-            np.empty(size, np.int32),
-        )
-
-    def first(self, size: int) -> Arrays:
-        return self._each(lambda array: array[:size])
+    def empty(cls, room: int, dimension: int) -> Self:
+        kinds = (np.int64, np.int64, np.int8, np.float32, np.int8, np.float32, np.float32, np.int32)
+        arrays: list[Any] = [np.empty((room, dimension) if i in (3, 4) else room, kind) for i, kind in enumerate(kinds)]
+        return cls(*arrays)
 
     def only(self, positions: Rows) -> Arrays:
-        return self._each(lambda array: array[positions])
-
-    def grown(self, used: int, room: int) -> Arrays:
-        larger = Arrays.empty(room, self.matrix.shape[1])
-        for new, old in zip(larger._all(), self._all(), strict=True):
-            new[:used] = old[:used]
-        return larger
+        return Arrays(*(array[positions] for array in self.columns()))
 
     def put(self, start: int, ids: Rows, memories: Rows, types: Rows, matrix: Floats, parts: Rows) -> None:
-        columns: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, *coded(matrix), parts)
-        for array, values in zip(self._all(), columns, strict=True):
-            array[start : start + len(ids)] = values
-
-    def _each(self, view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Arrays:
-        return Arrays(*map(view, self._all()))
-
-    def _all(self) -> tuple[npt.NDArray[Any], ...]:
-        return (self.ids, self.memories, self.types, self.matrix, self.codes, self.scales, self.errors, self.parts)
+        self._put(start, (ids, memories, types, matrix, *coded(matrix), parts))
 
 
 def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
@@ -159,3 +157,113 @@ def _least_of_best(scores: Floats, depth: int) -> np.float32:
         scores = scores[scores >= np.partition(best, blocks - depth)[blocks - depth]]
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
+
+
+# A scan of very many vectors by short codes, in three steps. The signs of all vectors, a bit a dimension, leave one in
+# twenty-five; codes of one byte a dimension leave a few more than are wanted; these are read from the file and scored
+# in full. The first step alone may lose a near vector.
+
+SHARE = 25
+"""Of this many vectors one passes the comparison of signs."""
+
+LEAST = 16_384
+"""Up to this many vectors are compared by their codes, without the signs."""
+
+SAMPLE = 16_384
+"""Distances that are looked at to find the limit for all."""
+
+DEVIATIONS = 6
+"""By how many standard deviations of its error a score by codes may be too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeArrays(Columns):
+    """Codes in the order of ids."""
+
+    ids: Rows
+    memories: Rows
+    parts: npt.NDArray[np.int32]
+    types: npt.NDArray[np.int8]
+    scales: npt.NDArray[np.float32]
+    codes: npt.NDArray[np.int8]
+    signs: npt.NDArray[np.uint8]
+
+    @classmethod
+    def empty(cls, room: int, dimension: int) -> Self:
+        arrays: list[Any] = [np.empty(room, kind) for kind in (np.int64, np.int64, np.int32, np.int8, np.float32)]
+        arrays += [np.empty((room, dimension), np.int8), np.empty((room, -(-dimension // 8)), np.uint8)]
+        return cls(*arrays)
+
+    @classmethod
+    def bytes_each(cls, dimension: int) -> int:
+        return sum(array.nbytes for array in cls.empty(1, dimension).columns())
+
+    def put(self, start: int, *columns: npt.NDArray[Any]) -> None:
+        """Ids, memories, parts, types, scales and codes; the signs are read off the codes."""
+        self._put(start, (*columns, np.packbits(columns[-1] > 0, axis=1)))
+
+    def erase(self, positions: Rows) -> None:
+        """A vector that was removed keeps its place; nothing finds it."""
+        for array in (self.memories, self.codes, self.signs):
+            array[positions] = 0
+
+
+def likely_nearest(arrays: CodeArrays, vector: Vector, depth: int, positions: Rows | None = None) -> Rows:
+    """Where the vectors stand that may be among the `depth` nearest; only those at `positions` count.
+
+    Two threads take a half each: what they do is mostly reading memory.
+    """
+    code, scale, _ = coded(vector[None, :])
+    halves: list[tuple[Rows, Floats]] = []
+    size = len(arrays.ids) if positions is None else len(positions)
+    middle = size // 2 if size > 4 * LEAST else size
+
+    def score(start: int, end: int) -> None:
+        part = slice(start, end) if positions is None else positions[start:end]
+        halves.append(_scored(arrays, part, code, max(LEAST // 2, depth, (end - start) // SHARE)))
+
+    other = Thread(target=score, args=(middle, size)) if middle < size else None
+    if other:
+        other.start()
+    score(0, middle)
+    if other:
+        other.join()
+        assert len(halves) == 2, "both halves were scored"
+    found, scores = (np.concatenate(parts) for parts in zip(*halves, strict=True))
+    return _best(found, scores * scale[0], depth, math.hypot(float(arrays.scales[found].max(initial=0.0)), scale[0]))
+
+
+def _scored(arrays: CodeArrays, part: slice | Rows, code: npt.NDArray[np.int8], wanted: int) -> tuple[Rows, Floats]:
+    """About `wanted` vectors of a part by their signs, and their scores by their codes but for the question's scale."""
+    places = np.arange(part.start, part.stop) if isinstance(part, slice) else part
+    if len(places) > 2 * wanted:
+        signs = arrays.signs[part] if isinstance(part, slice) else arrays.signs.take(part, axis=0)
+        places = places[_by_signs(signs, np.packbits(code > 0, axis=1), wanted)]
+    if not len(places):
+        return places, np.empty(0, np.float32)
+    products = np.asarray(simsimd.cdist(code, arrays.codes.take(places, axis=0), "dot"), dtype=np.float32)[0]
+    return places, products * arrays.scales[places]
+
+
+def _by_signs(signs: npt.NDArray[np.uint8], sign: npt.NDArray[np.uint8], wanted: int) -> Rows:
+    """About `wanted` vectors with the most signs in common, by a limit that a sample of the distances gives."""
+    counts = simsimd.cdist(sign, signs, "hamming", dtype="bin8", out_dtype="uint32")  # type: ignore[arg-type]
+    distances = np.asarray(counts)[0]
+    sample = distances[:: max(1, len(distances) // SAMPLE) | 1]
+    place = min(len(sample) - 1, wanted * len(sample) // len(distances))
+    near: Rows = np.flatnonzero(distances <= np.partition(sample, place)[place])
+    if not wanted // 2 <= len(near) <= 4 * wanted:  # the sample was not like the rest
+        near = np.sort(np.argpartition(distances, wanted - 1)[:wanted])
+    return near
+
+
+def _best(places: Rows, scores: Floats, depth: int, scale: float) -> Rows:
+    """The best by their codes, and those whose score may be too low by the error of a code."""
+    if len(places) <= depth:
+        return places
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    near = np.flatnonzero(scores >= least - DEVIATIONS * scale / math.sqrt(12))
+    if len(near) > 4 * depth:  # very many alike
+        near = near[np.argsort(-scores[near], kind="stable")[: 4 * depth]]
+    best: Rows = places[near]
+    return best

@@ -3,65 +3,171 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Sequence
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import apsw
 
 from fivefold.errors import DamagedStore, NewerSchema, StoreError
-from fivefold.stores.sql.memory_labels import stored_labels
-from fivefold.stores.sqlite import checksums, lexeme_index, older_lexemes
-from fivefold.stores.sqlite.upgrade_copies import make_copy
+from fivefold.stores.atomic_files import delete_leftovers, move_into_place, temporary_folder
+from fivefold.stores.sql.kept import stored_labels
+from fivefold.stores.sqlite import checksums, postings
+from fivefold.stores.sqlite.dialect import rows
+from fivefold.stores.tables import migrations_of
+from fivefold.values.reports import Finding
+
+# The FTS5 indexes of older files: moved into postings by a migration, or read where nothing can be written.
+
+_TABLE = re.compile(r"lex_(\d+)(_sessions)?")
+_LENGTH = "length({0}) - length(replace({0}, ' ', '')) + ({0} <> '')"
+"""How many lexemes a column has, which spaces separate."""
+
+
+def move_all(connection: apsw.Connection) -> None:
+    """Move the documents of every FTS5 index into postings, and delete the index."""
+    for table, namespace, sessions in list(_tables(connection)):
+        connection.execute(f"INSERT INTO lexemes {_documents(table, namespace, sessions)}")
+        connection.execute(f"DROP TABLE {table}")
+        postings.move_recent(connection, namespace, sessions)
+
+
+def show_all(connection: apsw.Connection, has_table: bool) -> None:
+    """Let an older file look as one whose memories all wait for their index, which is slower to search."""
+    parts = [_documents(*table) for table in _tables(connection)]
+    if has_table:
+        parts.append("SELECT namespace, sessions, memory, length, predicate, content FROM main.lexemes")
+    parts.append("SELECT 0, 0, 0, 0, '', '' WHERE 0")
+    columns = "lexemes (namespace, sessions, memory, length, predicate, content)"
+    connection.execute(f"CREATE TEMP VIEW {columns} AS {' UNION ALL '.join(parts)}")
+    connection.execute(
+        "CREATE TEMP TABLE documents (namespace, sessions, memory, length, predicate, content); "
+        "CREATE TEMP TABLE corpora (namespace, sessions, documents, lexemes, version); "
+        "CREATE TEMP TABLE terms (namespace, sessions, lexeme, term, documents, first, last, size); "
+        "CREATE TEMP TABLE postings (namespace, term, first, last, documents)"
+    )
+
+
+def _tables(connection: apsw.Connection) -> Iterator[tuple[str, int, int]]:
+    """Each index with its namespace, and whether it is that of sessions."""
+    for (name,) in rows(connection, "SELECT name FROM main.sqlite_master WHERE type = 'table'"):
+        if match := _TABLE.fullmatch(name):
+            yield name, int(match[1]), int(match[2] is not None)
+
+
+def _documents(table: str, namespace: int, sessions: int) -> str:
+    length = f"{_LENGTH.format('c0')} + {_LENGTH.format('c1')}"
+    return f"SELECT {namespace}, {sessions}, id, {length}, c0, c1 FROM main.{table}_content"
+
+
+# The copies that an upgrade of the schema leaves next to a store: as private as the store, and not for ever.
+
+KEPT_DAYS = 30
+"""How many days a copy stays. It has all memories of its time, also those that were forgotten since."""
+
+
+def make_copy(location: str, version: int) -> Path:
+    """Copy the file before its schema changes; the copy has its name once it is whole, an older one stays."""
+    target, number = Path(f"{location}.v{version}.bak"), 1
+    while target.exists():
+        number += 1
+        target = Path(f"{location}.v{version}.bak{number}")
+    with temporary_folder(target) as folder:
+        copy = folder / "store.db"
+        copy.touch(mode=0o600)
+        _copy_pages(location, str(copy))
+        os.chmod(copy, _mode(Path(location)))
+        move_into_place(copy, target, replace=False)
+    return target
+
+
+def copies_of(location: str) -> list[Path]:
+    """The copies next to a store, sorted by name."""
+    return sorted(path for path in _files_of(location) if not path.name.endswith("-journal"))
+
+
+def remove_copies(location: str) -> None:
+    """After a removal: a copy still has what was forgotten, and so it goes."""
+    for path in _files_of(location):
+        path.unlink(missing_ok=True)
+
+
+def tidy(location: str) -> None:
+    """Delete copies that are empty or too old and what killed runs left, and make the others as private as the store.
+
+    A folder that cannot be changed stays as it is.
+    """
+    with suppress(OSError):
+        delete_leftovers(Path(location).parent, f"{Path(location).name}.")
+        for path in _files_of(location):
+            if path.stat().st_size == 0 or _age_s(path) > KEPT_DAYS * 86_400:
+                path.unlink(missing_ok=True)
+            elif _mode(path) & ~_mode(Path(location)):
+                path.chmod(_mode(path) & _mode(Path(location)))
+
+
+def check_copies(location: str) -> Iterator[Finding]:
+    """Name the copies, and whether others can read them who cannot read the store; nothing where there are none."""
+    copies = copies_of(location)
+    if not copies:
+        return
+    exposed = [path.name for path in copies if _mode(path) & ~_mode(Path(location))]
+    if exposed:
+        yield Finding("copies of upgrades", False, f"more users can read {', '.join(exposed)} than the store")
+        return
+    names = ", ".join(f"{path.name} of {datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d}" for path in copies)
+    advice = f"deleted {KEPT_DAYS} days after the upgrade, and as soon as something is forgotten"
+    yield Finding("copies of upgrades", True, f"{names}: {advice}")
+
+
+def _copy_pages(location: str, copy: str) -> None:
+    with (
+        closing(apsw.Connection(location, flags=apsw.SQLITE_OPEN_READONLY)) as source,
+        closing(apsw.Connection(copy)) as goal,
+        goal.backup("main", source, "main") as backup,
+    ):
+        while not backup.done:
+            backup.step(1000)
+
+
+def _files_of(location: str) -> list[Path]:
+    store = Path(location)
+    ours = re.compile(re.escape(store.name) + r"\.v\d+\.bak\d*(-journal)?")
+    with os.scandir(store.parent) as entries:
+        return [Path(entry) for entry in entries if ours.fullmatch(entry.name)]
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) & 0o777
+
+
+def _age_s(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
+
 
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
-PASSAGES = 6
-"""The version of the schema that first has passages and token vectors."""
-
-TIMES = 7
-"""The version of the schema that first has the times that memories name, and links with a chance."""
-
-LABELS = 8
-"""The version of the schema that first has the labels of memories."""
-
-SMALL_NAMESPACES = 9
-"""The version of the schema that first has one table for the lexemes of namespaces with few memories."""
-
-LIFE = 10
-"""The version of the schema that first has the expiry, the pin and the origin of memories."""
-
-CODES = 11
-"""The version of the schema that first has codes of vectors."""
-
-POSTINGS = 12
-"""The version of the schema that first has postings of its own in place of FTS5's."""
-
-QUEUE = 13
-"""The version of the schema that first has records that wait to be stored."""
-
-FORGOTTEN = 14
-"""The version of the schema that first has marks of what was forgotten."""
+PASSAGES, TIMES, LABELS, SMALL_NAMESPACES, LIFE, CODES, POSTINGS, QUEUE, FORGOTTEN, CHECKSUMS = range(6, 16)
+"""The versions of the schema that first have passages and token vectors; the times that memories name, and links with
+a chance; the labels of memories; one table for the lexemes of small namespaces; the expiry, the pin and the origin of
+memories; codes of vectors; postings of its own in place of FTS5's; records that wait; marks of what was forgotten; and
+a checksum of every row."""
 
 _ZEROS = {52: bytes(4), 64: bytes(4), 72: bytes(20)}
 """Fields of the header that are zero, by their place."""
-
-CHECKSUMS = 15
-"""The version of the schema that first has a checksum of every row."""
 
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
     """Every migration as (version, SQL), oldest first."""
-    folder = resources.files("fivefold.stores.sqlite").joinpath("migrations")
-    steps = [
-        (int(match[1]), entry.read_text("utf-8"))
-        for entry in folder.iterdir()
-        if (match := re.fullmatch(r"(\d{4})_\w+\.sql", entry.name))
-    ]
-    return tuple(sorted(steps))
+    return migrations_of("fivefold.stores.sqlite")
 
 
 def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]]) -> None:
@@ -80,9 +186,9 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
             if number > version:
                 connection.execute(sql)
                 if number == POSTINGS:
-                    older_lexemes.move_all(connection)
+                    move_all(connection)
                 elif number == CHECKSUMS and version >= POSTINGS:
-                    lexeme_index.index_again(connection)
+                    postings.index_again(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
         if version < newest and newest >= CHECKSUMS:
@@ -133,7 +239,7 @@ def show_newest(connection: apsw.Connection) -> None:
             "record, tries, next_try_at, problem); CREATE TEMP TABLE queue_lengths (namespace, name, records, bytes)"
         )
     if version < POSTINGS:
-        older_lexemes.show_all(connection, has_table=version >= SMALL_NAMESPACES)
+        show_all(connection, has_table=version >= SMALL_NAMESPACES)
     if version < CODES:
         connection.execute(
             "CREATE TEMP TABLE code_blocks (key INTEGER PRIMARY KEY, space, field, last, heads, codes); "

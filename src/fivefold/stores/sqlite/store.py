@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 
-from fivefold.errors import ReadOnly, StoreError, StoreReplaced
-from fivefold.stores.protocol import LoggedRecall
-from fivefold.stores.sql.audit_store import SqlAuditStore
-from fivefold.stores.sql.key_store import SqlKeyStore
-from fivefold.stores.sql.queue_store import SqlQueueStore, drop_queue
-from fivefold.stores.sql.reader import SqlReader
-from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.request_store import SqlRequestStore
-from fivefold.stores.sql.snapshot import SqlSnapshot
-from fivefold.stores.sql.writer import SqlWriter
-from fivefold.stores.sqlite import snapshot
-from fivefold.stores.sqlite.checks import check
-from fivefold.stores.sqlite.code_builder import CodeBuilder
+from fivefold.errors import Call, ReadOnly, StoreError, StoreReplaced
+from fivefold.stores.interface import Reader, Writer
+from fivefold.stores.records import LoggedRecall
+from fivefold.stores.sql.admin import AuditStore, CommonTables, KeyStore, RequestStore
+from fivefold.stores.sql.feedback import LoggedRow, RecallLog, write_rows
+from fivefold.stores.sql.index import LexemeWriter
+from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter, names_of
+from fivefold.stores.sql.vectors import VectorWriter
+from fivefold.stores.sql.write_queue import QueueStore, drop_queue
+from fivefold.stores.sqlite.codes import CodeBuilder
 from fivefold.stores.sqlite.connection import (
     Connections,
     connect,
@@ -34,20 +34,48 @@ from fivefold.stores.sqlite.connection import (
     rows,
     transaction,
 )
-from fivefold.stores.sqlite.dialect import SqliteDatabase
-from fivefold.stores.sqlite.fused_search import offer_nearest
-from fivefold.stores.sqlite.lexical_search import PostingCache
-from fivefold.stores.sqlite.log_erasure import LogErasure
-from fivefold.stores.sqlite.reader import SqliteFile, reader_of
-from fivefold.stores.sqlite.schema import migrate, migrations, version_of
-from fivefold.stores.sqlite.sequences import last_namespace, note_last_namespace
-from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
-from fivefold.stores.sqlite.token_cache import TokenCache
-from fivefold.stores.sqlite.upgrade_copies import check_copies, remove_copies, tidy
+from fivefold.stores.sqlite.damage import check
+from fivefold.stores.sqlite.dialect import SqliteTransaction, reserve, table_of
+from fivefold.stores.sqlite.erasure import LogErasure
+from fivefold.stores.sqlite.lexical import PostingCache, SqliteLexemeWriter
+from fivefold.stores.sqlite.schema import check_copies, migrate, migrations, remove_copies, tidy, version_of
+from fivefold.stores.sqlite.search import SqliteFile, offer_nearest, reader_of
 from fivefold.stores.sqlite.vector_cache import VectorCache
-from fivefold.stores.sqlite.writer import writer_of
+from fivefold.stores.sqlite.vectors import SqliteVectorWriter, TokenCache, tokens_by_id
+from fivefold.stores.tables import FAMILIES, Family, Row, Table
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
+
+FIRST_VERSION = 4
+"""The schema that first had these tables; a file that can only be read may be older, and then has no keys."""
+
+
+class SqliteCommonTables(CommonTables):
+    def __init__(self, connections: Connections, version: int) -> None:
+        self.read_only = connections.read_only
+        self._connections = connections
+        self._exist = version >= FIRST_VERSION
+
+    def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        if not self._exist:
+            return []
+        with self._connections.reader() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def rows_of(self, namespace: str, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
+        return self.rows(sql, ns=namespace, **values)
+
+    def rows_of_all(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.rows(sql)
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        return self.requests_of("")
+
+    @contextmanager
+    def requests_of(self, namespace: str) -> Iterator[Transaction]:
+        with self._connections.transaction() as connection:
+            yield SqliteTransaction(connection, namespace, namespace)
+
 
 _log = logging.getLogger("fivefold")
 
@@ -72,9 +100,9 @@ class SqliteStore:
                 migrate(connection, self.location, migrations())
             else:
                 make_durable(connection)
-        self.shared_tables = tables = SqliteSharedTables(self.connections, version)
-        self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
-        self.queue = SqlQueueStore(tables)
+        self.shared_tables = tables = SqliteCommonTables(self.connections, version)
+        self.keys, self.audit, self.requests = KeyStore(tables), AuditStore(tables), RequestStore(tables)
+        self.queue = QueueStore(tables)
         self.recalls = RecallLog(self._log_recalls)
         self._file = SqliteFile(
             self.connections, self.vector_cache, self.token_cache, PostingCache(), self.recalls, self.key_of, self.size
@@ -82,18 +110,18 @@ class SqliteStore:
         self._logging: apsw.Connection | None = None
         self._erasure = LogErasure(self.location)
 
-    def reader(self, namespace: str) -> SqlReader:
+    def reader(self, namespace: str) -> Reader:
         return reader_of(self._file, namespace)
 
-    def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
+    def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
         """The namespace as it is at one moment, for a copy."""
-        return snapshot.snapshot(self.connections, self.key_of(namespace))
+        return snapshot_of(self.connections, self.key_of(namespace))
 
     @contextmanager
-    def write(self, namespace: str) -> Iterator[SqlWriter]:
+    def write(self, namespace: str) -> Iterator[Writer]:
         with self._transaction() as connection:
             key = _make_namespace(connection, namespace)
-            writer = writer_of(SqliteDatabase(connection), key, namespace, utc_now())
+            writer = writer_of(connection, key, namespace)
             yield writer
             writer.finish()
         if writer.removed:
@@ -102,13 +130,13 @@ class SqliteStore:
     def delete_namespace(self, namespace: str) -> int | None:
         spaces: list[int] = []
         with self._transaction() as connection:
-            db, key = SqliteDatabase(connection), _key_of(connection, namespace)
+            key = _key_of(connection, namespace)
             if key is None:
-                count = 0 if drop_queue(db, namespace) else None
+                count = 0 if drop_queue(SqliteTransaction(connection, namespace)) else None
             else:
                 spaces = [space for (space,) in rows(connection, "SELECT key FROM spaces WHERE namespace = ?", key)]
                 note_last_namespace(connection)
-                count = writer_of(db, key, namespace, utc_now()).drop_namespace()
+                count = writer_of(connection, key, namespace).drop_namespace()
         if key is not None:
             self.recalls.forget_namespace(key)
             self.vector_cache.drop(spaces)
@@ -184,7 +212,7 @@ class SqliteStore:
             self._erasure.close()
             self.connections.close()
 
-    def _log_recalls(self, recalls: dict[int, list[Row]], patience_ms: int) -> bool:
+    def _log_recalls(self, recalls: dict[int, list[LoggedRow]], patience_ms: int) -> bool:
         """Log recalls on a connection of their own that never makes anyone wait for the disk."""
         if self.connections.closed:
             return False
@@ -234,11 +262,11 @@ def _make_namespace(connection: apsw.Connection, namespace: str) -> int:
     return key
 
 
-def _write_log(connection: apsw.Connection, recalls: dict[int, list[Row]]) -> None:
+def _write_log(connection: apsw.Connection, recalls: dict[int, list[LoggedRow]]) -> None:
     """Recalls of a namespace that was deleted since are left out."""
     for key, of_namespace in recalls.items():
         if number(connection, "SELECT 1 FROM namespaces WHERE key = ?", key):
-            write_rows(SqliteDatabase(connection), key, of_namespace)
+            write_rows(SqliteTransaction(connection, key), of_namespace)
 
 
 def _create(path: Path) -> None:
@@ -289,3 +317,131 @@ def _bring_up_to_date(location: str) -> None:
         make_durable(connection)
     finally:
         connection.close()
+
+
+_LAST_NAMESPACE = (
+    "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'namespaces'), 0), coalesce(max(key), 0)) "
+    "FROM namespaces"
+)
+
+
+def last_namespace(connection: apsw.Connection) -> int:
+    """The last key that a namespace got, whether or not it still exists."""
+    return number(connection, _LAST_NAMESPACE) or 0
+
+
+def note_last_namespace(connection: apsw.Connection) -> None:
+    """Before a namespace is deleted: its key is never used again, so that no process takes another for it."""
+    last = last_namespace(connection)
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = 'namespaces'")
+    connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('namespaces', ?)", (last,))
+
+
+def writer_of(connection: apsw.Connection, key: int, namespace: str) -> Writer:
+    """A writer inside `BEGIN IMMEDIATE … COMMIT`; requests and the queue know the namespace by its name."""
+    txn = SqliteTransaction(connection, key, namespace)
+    lexemes, vectors = SqliteLexemeWriter(txn), SqliteVectorWriter(txn)
+    importer = SqliteSnapshotImporter(txn, lexemes, vectors)
+    return Writer(txn, lexemes, vectors, importer, SqliteTransaction(connection, namespace, namespace))
+
+
+CHUNK = 500
+"""Vectors that are read together."""
+
+_FAMILY_TABLES: dict[Family, str] = {"memory": "memories", "entity": "entities", "edge": "edges", "space": "spaces"}
+_WITHIN = {
+    "vectors": "space IN (SELECT key FROM spaces WHERE namespace = :ns)",
+    "links": "memory IN (SELECT row FROM memories WHERE namespace = :ns)",
+    "memory_links": "source IN (SELECT row FROM memories WHERE namespace = :ns)",
+    "memory_times": "memory IN (SELECT row FROM memories WHERE namespace = :ns)",
+    "edge_memories": "edge IN (SELECT key FROM edges WHERE namespace = :ns)",
+}
+"""Tables whose index does not begin with the namespace."""
+
+
+class SqliteSnapshot(Snapshot):
+    """Reads each table as one statement, row by row."""
+
+    def __init__(self, connection: apsw.Connection, key: int) -> None:
+        super().__init__(_file(connection), key)
+        self._connection = connection
+
+    def ask(self, sql: str, /, **values: Any) -> list[Row]:
+        return self._connection.execute(sql, {"ns": self._key, **values}).fetchall()
+
+    def where(self, table: Table) -> str:
+        return _WITHIN.get(table.name) or super().where(table)
+
+    def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
+        values = {"ns": self._key, **{f"after{i}": value for i, value in enumerate(after)}}
+        return iter(self._connection.execute(self.statement(table, after), values))
+
+    def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
+        known = self.ask(
+            "SELECT id, memory, part, type FROM vectors WHERE space = :space AND field = :field "
+            "AND (memory, part) > (:memory, :part) ORDER BY memory, part",
+            space=space,
+            field=field,
+            memory=after[0],
+            part=after[1],
+        )
+        for start in range(0, len(known), CHUNK):
+            batch = known[start : start + CHUNK]
+            blobs: dict[int, bytes] = dict(
+                self.ask(
+                    "SELECT e.rowid, e.embedding FROM json_each(:ids) wanted "
+                    f"CROSS JOIN {table_of(dimension)} e ON e.rowid = wanted.value",
+                    ids=json.dumps([id for id, *_ in batch]),
+                )
+            )
+            tokens = tokens_by_id(self._connection, [id for id, *_ in batch])
+            for id, memory, part, type in batch:
+                if id not in blobs:
+                    raise StoreError(
+                        "vectors of the source are missing",
+                        advice="rebuild them first with {call}",
+                        call=Call("doctor", {"repair": True}),
+                    )
+                yield space, field, memory, part, type, blobs[id], tokens.get(id)
+
+
+class SqliteSnapshotImporter(SnapshotImporter):
+    """Rows go in with keys of their own, beyond all that the file has ever given out."""
+
+    def __init__(self, txn: SqliteTransaction, lexemes: LexemeWriter, vectors: VectorWriter) -> None:
+        super().__init__(txn, lexemes, vectors)
+        self._connection = txn.connection
+
+    def snapshot(self) -> Snapshot:
+        return SqliteSnapshot(self._connection, self._txn.key)
+
+    def reserve_keys(self, last: Mapping[Family, int]) -> dict[Family, int]:
+        return {family: reserve(self._txn, _FAMILY_TABLES[family], last[family]) for family in FAMILIES}
+
+    def put_rows(self, table: Table, rows: Sequence[Row]) -> None:
+        parameters = ", ".join("?" * (1 + len(table.columns)))
+        sql = f"INSERT INTO {table.name} (namespace, {names_of(table)}) VALUES ({parameters})"
+        self._txn.many(sql, [(self._txn.key, *row) for row in rows])
+
+
+@contextmanager
+def snapshot_of(connections: Connections, key: int | None) -> Iterator[Snapshot]:
+    """All that is read inside is as it was at the first reading."""
+    with connections.reader() as connection:
+        if connections.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
+            raise StoreError(
+                f"{connections.location!r} is of an older schema and cannot be written, so it cannot be brought up "
+                "to date; copy the file to where it can be, and name that"
+            )
+        connection.execute("BEGIN")
+        try:
+            yield SqliteSnapshot(connection, 0 if key is None else key)
+        finally:
+            connection.execute("ROLLBACK")
+
+
+def _file(connection: apsw.Connection) -> str:
+    if not connection.filename:
+        return f"memory {id(connection)}"
+    status = os.stat(connection.filename)
+    return f"file {status.st_dev} {status.st_ino}"

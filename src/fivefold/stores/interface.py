@@ -1,0 +1,248 @@
+"""What the engine needs of a store: a class that has these parts and passes the conformance suite is one.
+
+A memory has an id, which callers use, and a row: a whole number that the store gives out in the order of writing. All
+other references inside a namespace are such numbers too: entities, edges, vector spaces. Moments are aware datetimes.
+
+The parts stand where they are written for the SQL databases, by noun, each with what is read and what is written. A
+store that is not built on them has the same methods; at run time only these count. Its classes may derive from the
+parts, and override what they do, for a type checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol, runtime_checkable
+
+from fivefold.stores.records import (
+    TYPE_VOCABULARY,
+    VOCABULARY,
+    Claim,
+    DensePreparation,
+    Entry,
+    Feedback,
+    LinkedPair,
+    LoggedRecall,
+    NewEdge,
+    PastQuestion,
+    QueuedState,
+    QueueEntry,
+    QueueLength,
+    RequestKey,
+    ReturnedHit,
+    SpaceState,
+    StoredRequest,
+    Succession,
+    VectorSpace,
+)
+from fivefold.stores.sql.admin import (
+    AdminReader,
+    AdminWriter,
+    AuditStore,
+    KeyStore,
+    RequestStore,
+    erase_bodies,
+    forget_requests,
+)
+from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
+from fivefold.stores.sql.graph import EdgeWriter, EntityWriter, GraphReader
+from fivefold.stores.sql.index import IndexWriter, LexemeWriter, StatementWriter
+from fivefold.stores.sql.kept import ReadScope
+from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter
+from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.search import SearchReader
+from fivefold.stores.sql.sessions import SessionReader, SessionWriter
+from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter
+from fivefold.stores.sql.vectors import VectorWriter
+from fivefold.stores.sql.write_queue import QueueStore, QueueWriter, drop_queue
+from fivefold.values.reports import Erasure, Finding, MaintenanceResult
+
+__all__ = [
+    "TYPE_VOCABULARY",
+    "VOCABULARY",
+    "AdminReader",
+    "AdminWriter",
+    "AuditStore",
+    "Claim",
+    "DensePreparation",
+    "EdgeWriter",
+    "EntityWriter",
+    "Entry",
+    "Feedback",
+    "FeedbackReader",
+    "FeedbackWriter",
+    "ForgottenMarks",
+    "GraphReader",
+    "IndexWriter",
+    "KeyStore",
+    "LinkedPair",
+    "LoggedRecall",
+    "MemoryReader",
+    "MemoryWriter",
+    "ModelStore",
+    "NewEdge",
+    "PastQuestion",
+    "QueueEntry",
+    "QueueLength",
+    "QueueStore",
+    "QueueWriter",
+    "QueuedState",
+    "Reader",
+    "RequestKey",
+    "RequestStore",
+    "ReturnedHit",
+    "SearchReader",
+    "SessionReader",
+    "SessionWriter",
+    "Snapshot",
+    "SnapshotImporter",
+    "SpaceState",
+    "StatementWriter",
+    "Store",
+    "StoredRequest",
+    "Succession",
+    "VectorSpace",
+    "VectorWriter",
+    "Writer",
+]
+
+
+class Reader:
+    """A namespace as a recall sees it; one that nothing was written to reads as empty.
+
+    Every part is scoped to it: no method can name another namespace (R12). Searches and walks are each store's own.
+    """
+
+    def __init__(
+        self, scope: ReadScope, search: SearchReader, graph: GraphReader, log: RecallLog, size: Callable[[], int]
+    ) -> None:
+        self.namespace = scope.namespace
+        self.search = search
+        self.graph = graph
+        self.memories = MemoryReader(scope)
+        self.sessions = SessionReader(scope)
+        self.feedback = FeedbackReader(scope, log)
+        self.admin = AdminReader(scope, search, log, size)
+        self._scope = scope
+
+    def exists(self) -> bool:
+        """Whether anything was ever written to the namespace."""
+        return self._scope.exists()
+
+
+class Writer:
+    """One transaction on a namespace: all of it happens, or nothing. The first one creates the namespace.
+
+    Vectors, lexemes and imports are each store's own; all else is written once for both databases.
+    """
+
+    def __init__(
+        self,
+        txn: Transaction,
+        lexemes: LexemeWriter,
+        vectors: VectorWriter,
+        importer: SnapshotImporter,
+        requests: Transaction,
+    ) -> None:
+        """`requests` is the same transaction, in which `:ns` is the namespace as the stored requests know it."""
+        self.index = IndexWriter(txn, lexemes, vectors)
+        self.vectors = vectors
+        self.statements = self.index.statements
+        self.entities = self.index.entities
+        self.edges = self.index.edges
+        self.sessions = self.index.sessions
+        self.forgotten = ForgottenMarks(txn)
+        self.memories = MemoryWriter(txn, self.index, self.forgotten)
+        self.feedback = FeedbackWriter(txn)
+        self.admin = AdminWriter(txn)
+        self.queue = QueueWriter(txn, requests)
+        self.importer = importer
+        self._txn = txn
+        self._requests = requests
+
+    @property
+    def removed(self) -> list[str]:
+        """Ids of the memories that were removed."""
+        return self._txn.removed
+
+    def drop_namespace(self) -> int:
+        """Delete everything of the namespace and its name; gives how many memories it had."""
+        count = self._txn.count("memories WHERE namespace = :ns")
+        self.importer.clear()
+        self._txn.run("DELETE FROM learned WHERE namespace = :ns")
+        drop_queue(self._requests)
+        forget_requests(self._requests)
+        self._txn.run("DELETE FROM namespaces WHERE key = :ns")
+        return count
+
+    def finish(self) -> None:
+        """Write what the transaction gathered; called before it ends."""
+        self.index.flush()
+        erase_bodies(self._requests, self._txn.removed)
+        erase_bodies(self._requests, self._txn.reworded, containing='"content": ')
+
+
+class Store(Protocol):
+    """Namespaces in one file, one database or one process."""
+
+    @property
+    def location(self) -> str:
+        """Where it is, as it may be shown: without a password."""
+
+    @property
+    def keys(self) -> KeyStore: ...
+    @property
+    def audit(self) -> AuditStore: ...
+    @property
+    def requests(self) -> RequestStore: ...
+    @property
+    def queue(self) -> QueueStore: ...
+
+    def reader(self, namespace: str) -> Reader:
+        """Reads a namespace, which need not exist."""
+
+    def write(self, namespace: str) -> AbstractContextManager[Writer]:
+        """A transaction: durable when the block ends, undone when it raises. Only one at a time in a namespace."""
+
+    def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
+        """The namespace as it is at one moment, for a copy."""
+
+    def log(self, recall: LoggedRecall) -> None:
+        """Log a recall without waiting for other writers; a crash may lose the last ones."""
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The names of all namespaces, sorted."""
+
+    def delete_namespace(self, namespace: str) -> int | None:
+        """Delete a namespace with everything that belongs to it, all or nothing; gives how many memories it had.
+
+        None where there is no such namespace, and nothing of it waits to be stored. What waits and stored responses go
+        too, but not the leases of requests under way; keys and the audit log stay. Other users of the store see that it
+        is gone, or the empty one that follows it.
+        """
+
+    def checkpoint(self) -> None:
+        """After a removal: deleted text leaves the write-ahead log too, where the store has one."""
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was removed are gone, and if not, until when they may remain."""
+
+    def check(self, namespace: str) -> Iterator[Finding]:
+        """Compare everything derived with the memories; one finding for each part."""
+
+    def maintain(self) -> Iterator[MaintenanceResult]:
+        """Renew indexes and statistics, and delete expired responses."""
+
+    def close(self) -> None:
+        """Write what waits and release everything; later calls raise `StoreClosed`, a second close does nothing."""
+
+
+@runtime_checkable
+class ModelStore(Protocol):
+    """A store that keeps learned rerankers itself; for any other they are files."""
+
+    def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
+        """When the model last changed, and the model itself unless that is the change already seen."""
+
+    def save_model(self, namespace: str, data: bytes | None) -> None:
+        """Save a model; None deletes it."""

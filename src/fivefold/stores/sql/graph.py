@@ -1,0 +1,523 @@
+"""Entities, which memories mention them under which names, and the edges between them (R6)."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import combinations
+
+from fivefold.stores.records import AliasMatch, NewEdge, Walk
+from fivefold.stores.sql.kept import ReadScope
+from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.tables import compact, micros_or_none, moment_or_none
+from fivefold.text.names import ONE_HOLDER, relation_of
+from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
+from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.memory import Memory
+from fivefold.values.recall_trace import RouteHit
+from fivefold.values.times import to_micros
+
+MOST_NAMESAKES = 64
+"""Entities under one alias that are considered; a name that more than that share identifies none of them."""
+
+MOST_CO_MENTIONED = 8
+"""Named entities of one memory that get edges to each other; a longer list says little about any pair."""
+
+SINGLE = frozenset({"reports to", "works at", "lives in", "married to", "leads"})
+"""Relations of which a new target ends the old one."""
+ONE_SOURCE = frozenset(relation_of(role) for role in ONE_HOLDER)
+"""Relations of which a new source ends the old one: one has one dentist at a time."""
+
+TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
+"""Words that go before a name without being part of it."""
+
+
+class GraphReader(ABC):
+    """Entities, the edges between them, and the memories that mention them; the walk over them is each store's own."""
+
+    def __init__(self, scope: ReadScope) -> None:
+        self._scope = scope
+        self._sql = scope.sql
+
+    @abstractmethod
+    def walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
+    ) -> list[RouteHit]:
+        """Memories that mention an entity within reach of the roots, by their best path; the path is the hit's note.
+
+        Of equal scores, a memory that states a relation of the entity comes first, then one that mentions more of
+        those in reach. Every entity is followed along its surest edges only, and gives its latest memories only, so
+        that a hub costs no more than any other; entities further down are left out once those before have given enough.
+        """
+
+    def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
+        """Entities with that alias, or all but topics; most mentioned first, `after` is mentions and key."""
+        condition = "e.kind <> 'topic'"
+        values: dict[str, object] = {"limit": limit}
+        if alias is not None:
+            condition = "e.key IN (SELECT a.entity FROM entity_aliases a WHERE a.namespace = :ns AND a.alias = :alias)"
+            values["alias"] = alias
+        if after is not None:
+            condition += " AND (e.links < :links OR (e.links = :links AND e.key > :key))"
+            values |= {"links": after[0], "key": after[1]}
+        return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
+
+    def entities_by_key(self, keys: Sequence[int]) -> list[Entity]:
+        """The entities with these keys, in the order of their keys."""
+        return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._sql.as_list(keys))
+
+    def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
+        """Edges of an entity: stated ones before co-mentions, then by confidence and key.
+
+        `after` is 1 for a co-mention, else 0, then the confidence and the key of the last one.
+        """
+        order = "CASE WHEN d.kind = 'semantic' THEN 1 ELSE 0 END"
+        behind, values = "", dict[str, object]()
+        if after is not None:
+            behind = (
+                f"AND ({order} > :apart OR ({order} = :apart AND "
+                "(d.confidence < :sure OR (d.confidence = :sure AND d.key > :key)))) "
+            )
+            values = dict(zip(("apart", "sure", "key"), after, strict=True))
+        rows = self._scope.rows(
+            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to, "
+            "d.source, d.target FROM edges d "
+            "JOIN entities a ON a.namespace = d.namespace AND a.key = d.source "
+            "JOIN entities b ON b.namespace = d.namespace AND b.key = d.target WHERE d.namespace = :ns AND d.key IN "
+            "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
+            "SELECT t.key FROM edges t WHERE t.namespace = :ns AND t.target = :entity) "
+            f"{behind}ORDER BY {order}, d.confidence DESC, d.key LIMIT :limit",
+            entity=entity,
+            limit=limit,
+            **values,
+        )
+        return [
+            Edge(key, one, relation, other, kind, sure, count, moment_or_none(since), moment_or_none(until), *ends)
+            for key, one, relation, other, kind, sure, count, since, until, *ends in rows
+        ]
+
+    def find_aliases(self, aliases: Sequence[str]) -> list[AliasMatch]:
+        """The entities known under any of these aliases, in the order of the aliases, then by key."""
+        rows = self._scope.rows(
+            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
+            f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
+            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
+            "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
+            aliases=self._sql.as_list(aliases),
+            most=MOST_NAMESAKES,
+        )
+        order = {alias: place for place, alias in enumerate(aliases)}
+        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in rows]
+        return sorted(names, key=lambda name: (order[name.alias], name.entity))
+
+    def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
+        """The entities that a current edge of one of these relations leads to, or comes from when `inverse`."""
+        here, there = ("target", "source") if inverse else ("source", "target")
+        return self._entities(
+            f"e.key IN (SELECT d.{there} FROM edges d WHERE d.namespace = :ns AND d.{here} = :entity "
+            f"AND d.valid_to IS NULL AND {self._sql.among('d.relation', ':relations')}) ORDER BY e.key",
+            entity=entity,
+            relations=self._sql.as_list(relations),
+        )
+
+    def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
+        """Which of these entities each of these memories mentions; memories without any are left out."""
+        records = self._scope.rows(
+            "SELECT m.id, l.entity FROM memories m CROSS JOIN links l "
+            f"WHERE m.namespace = :ns AND {self._sql.among('m.id', ':ids')} AND l.namespace = :ns "
+            f"AND l.memory = m.row AND {self._sql.among('l.entity', ':entities')}",
+            ids=self._sql.as_list(ids),
+            entities=self._sql.as_list(entities),
+        )
+        found: dict[str, set[int]] = {}
+        for id, entity in records:
+            found.setdefault(id, set()).add(entity)
+        return found
+
+    def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
+        """Which of these entities share an edge with an entity of that alias."""
+        pairs = (
+            "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
+            "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"
+        )
+        rows = self._scope.rows(
+            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE "
+            f"{pairs.format('a.entity', 'wanted.value')} OR {pairs.format('wanted.value', 'a.entity')}",
+            alias=alias,
+            entities=self._sql.as_list(entities),
+        )
+        return [key for (key,) in rows]
+
+    def count_mentions(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
+        """In how many of these memories each of these entities is mentioned; entities without any are left out."""
+        records = self._scope.rows(
+            f"SELECT l.entity, count(*) FROM {self._sql.each(':rows', 'bigint')} CROSS JOIN links l "
+            f"WHERE l.namespace = :ns AND l.memory = wanted.value AND {self._sql.among('l.entity', ':entities')} "
+            "GROUP BY l.entity",
+            rows=self._sql.as_list(rows),
+            entities=self._sql.as_list(entities),
+        )
+        return dict(records)
+
+    def memories_about(self, entity: int, limit: int, after: tuple[int, int] | None = None) -> list[Memory]:
+        """Memories that mention an entity, latest event first; `after` is event time in µs and row of the last one."""
+        at, behind, values = self._sql.unindexed("event_at"), "", {}
+        if after is not None:
+            behind, values = f"AND ({at}, row) < (:at, :row) ", {"at": after[0], "row": after[1]}
+        return self._scope.memories(
+            f"{self._sql.unindexed('namespace')} = :ns AND row IN "
+            "(SELECT l.memory FROM links l WHERE l.namespace = :ns AND l.entity = :entity) "
+            f"{behind}ORDER BY {at} DESC, row DESC LIMIT :limit",
+            entity=entity,
+            limit=limit,
+            **values,
+        )
+
+    def _entities(self, condition: str, **values: object) -> list[Entity]:
+        rows = self._scope.rows(
+            f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
+            "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
+            f"FROM entities e WHERE e.namespace = :ns AND {condition}",
+            **values,
+        )
+        return [
+            Entity(key, name, kind, links, tuple(json.loads(aliases or "[]")))
+            for key, name, kind, links, aliases in rows
+        ]
+
+
+_INSERT_ENTITY = "INSERT INTO entities (key, namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+
+_DELETE_UNUSED = (
+    "DELETE FROM entities WHERE namespace = ?1 AND key = ?2 AND links <= 0 AND by_hand = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM edges d WHERE d.namespace = ?1 AND (d.source = ?2 OR d.target = ?2) "
+    "AND (d.by_hand = 1 OR d.kind <> 'semantic'))"
+)
+
+
+def alias_of(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def name_parts(mention: Mention) -> list[str]:
+    """The first and the last word of a person-like name, which alone may stand for it."""
+    words = alias_of(mention.name).split()
+    if mention.kind not in ("name", "person") or not 2 <= len(words) <= 4:
+        return []
+    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2 and word not in TITLES]
+
+
+def _disambiguate(candidates: Sequence[tuple[int, int]]) -> int | None:
+    """Of entities under one alias, best first: a whole name before a part, and a part only if it is the only one."""
+    whole = [entity for entity, part in candidates if not part]
+    if whole:
+        return whole[0]
+    return candidates[0][0] if len(candidates) == 1 else None
+
+
+class EntityWriter:
+    """Entities and their names. Mentions and their counts are gathered and written at the end of the transaction."""
+
+    def __init__(self, txn: Transaction) -> None:
+        self._txn = txn
+        self._entities: dict[str, int] = {}
+        self._linked: Counter[int] = Counter()
+        self._links: list[tuple[int, int, int, int]] = []
+
+    def preload(self, mentions: Sequence[Mention]) -> None:
+        """Look up the entities that a batch will mention in one statement."""
+        rows = self._txn.rows(
+            f"SELECT a.alias, a.entity, a.part FROM {self._txn.sql.each(':aliases', 'text')} "
+            "CROSS JOIN entity_aliases a CROSS JOIN entities e WHERE a.namespace = :ns AND a.alias = wanted.value "
+            "AND e.namespace = :ns AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
+            aliases=self._txn.sql.as_list({alias_of(mention.name) for mention in mentions}),
+        )
+        candidates: dict[str, list[tuple[int, int]]] = {}
+        for alias, entity, part in rows:
+            candidates.setdefault(alias, []).append((entity, part))
+        for alias, known in candidates.items():
+            key = _disambiguate(known)
+            if key is not None:
+                self._entities[alias] = key
+
+    def link(self, row: int, mentions: Sequence[Mention]) -> list[int]:
+        """Link a memory to all it mentions; gives the named entities among them."""
+        counts: dict[int, int] = {}
+        entities: dict[int, None] = {}
+        for mention in mentions:
+            entity = self.find_or_add(mention)
+            counts[entity] = counts.get(entity, 0) + mention.count
+            if mention.kind != "topic":
+                entities.setdefault(entity)
+        self._links += [(self._txn.key, row, entity, count) for entity, count in counts.items()]
+        self._linked.update(counts.keys())
+        return list(entities)
+
+    def flush(self) -> None:
+        """Write the links this transaction gathered, and their counts."""
+        self._txn.put("links", ("namespace", "memory", "entity", "count"), self._links)
+        self._links.clear()
+        counts = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
+        self._txn.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counts)
+        self._linked.clear()
+
+    def unlink(self, row: int) -> None:
+        """Delete a memory's mentions, and the entities that nothing mentions any more."""
+        self.flush()
+        entities = self._txn.rows(
+            "SELECT namespace, entity FROM links WHERE namespace = :ns AND memory = :row", row=row
+        )
+        self._txn.run("DELETE FROM links WHERE namespace = :ns AND memory = :row", row=row)
+        self._txn.many("UPDATE entities SET links = links - 1 WHERE namespace = ? AND key = ?", entities)
+        self._txn.many(_DELETE_UNUSED, entities)
+        self._entities.clear()
+
+    def forget_names(self) -> None:
+        """Look every name up again from here on."""
+        self._entities.clear()
+
+    def drop_unused(self) -> None:
+        """Delete entities that nothing mentions."""
+        unused = self._txn.rows("SELECT namespace, key FROM entities WHERE namespace = :ns AND links <= 0")
+        self._txn.many(_DELETE_UNUSED, unused)
+        self._entities.clear()
+
+    def find_or_add(self, mention: Mention) -> int:
+        """The entity a mention means. A first name means the one full name it is part of; of several, none."""
+        alias = alias_of(mention.name)
+        if alias not in self._entities:
+            known = self._txn.rows(
+                "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.namespace = a.namespace AND "
+                "e.key = a.entity WHERE a.namespace = :ns AND a.alias = :alias ORDER BY a.part, e.links DESC, e.key",
+                alias=alias,
+            )
+            key = _disambiguate([(entity, part) for entity, part in known])
+            self._entities[alias] = self.add(mention) if key is None else key
+        return self._entities[alias]
+
+    def add(self, mention: Mention, by_hand: bool = False) -> int:
+        """A new entity; a full name takes over the entity known only by its first or last name. Gives its key.
+
+        A first name grows into a full one; a last word only behind a title, as 'Kestrel' into 'Project Kestrel'. It
+        stays as it is where another full name shares that part.
+        """
+        alias, parts = alias_of(mention.name), name_parts(mention)
+        known: list[tuple[int, int]] = []
+        if parts:
+            words = alias.split()
+            sql = "SELECT entity, part FROM entity_aliases WHERE namespace = :ns AND alias = :alias"
+            known = self._txn.rows(sql, alias=words[-1] if words[0] in TITLES else words[0])
+        if len(known) == 1 and not known[0][1]:
+            key = known[0][0]
+            sql = "UPDATE entities SET name = :name WHERE namespace = :ns AND key = :key"
+            self._txn.run(sql, name=mention.name, key=key)
+        else:
+            values = (self._txn.key, mention.name, mention.kind, int(by_hand), self._txn.now)
+            key = self._txn.insert(_INSERT_ENTITY, *values)
+        self.add_alias(key, alias)
+        for part in parts:
+            self.add_alias(key, part, part=True)
+        self._entities[alias] = key
+        return key
+
+    def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
+        """Another name for an entity, or only a part of its name."""
+        self._txn.run(
+            "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (:ns, :alias, :entity, :part) "
+            "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
+            f"part = {self._txn.sql.least}(entity_aliases.part, excluded.part)",
+            alias=alias,
+            entity=entity,
+            part=int(part),
+        )
+        self._entities.pop(alias, None)
+
+    def rename(self, key: int, name: str) -> None:
+        """Give an entity another name; the old one stays as an alias."""
+        sql = "UPDATE entities SET name = :name, by_hand = 1 WHERE namespace = :ns AND key = :key"
+        self._txn.run(sql, name=name, key=key)
+        self.add_alias(key, alias_of(name))
+
+    def merge(self, into: int, out: int) -> None:
+        """Everything of `out` becomes `into`'s, and `out` is deleted; the mentions are counted again."""
+        for table, column, others in (
+            ("links", "entity", ("memory",)),
+            ("entity_aliases", "entity", ("alias",)),
+            ("edges", "source", ("target", "relation")),
+            ("edges", "target", ("source", "relation")),
+        ):
+            same = " AND ".join(f"twin.{other} = {table}.{other}" for other in others)
+            self._txn.run(
+                f"UPDATE {table} SET {column} = :into WHERE namespace = :ns AND {column} = :out AND NOT EXISTS "
+                f"(SELECT 1 FROM {table} twin WHERE twin.namespace = :ns AND twin.{column} = :into AND {same})",
+                into=into,
+                out=out,
+            )
+        self._txn.run("DELETE FROM edges WHERE namespace = :ns AND source = target")
+        self._txn.run("DELETE FROM entities WHERE namespace = :ns AND key = :out", out=out)
+        self._recount(into)
+
+    def split(self, key: int, name: str, memories: Sequence[int]) -> int:
+        """A new entity to which these memories' mentions of the old one go; gives its key.
+
+        The mentions are renamed in what was extracted too, so that a rebuild links them to the new entity.
+        """
+        kind = self._txn.value("SELECT kind FROM entities WHERE namespace = :ns AND key = :key", key=key)
+        new = self._txn.insert(_INSERT_ENTITY, self._txn.key, name, kind, 1, self._txn.now)
+        self.add_alias(new, alias_of(name))
+        self._txn.many(
+            "UPDATE links SET entity = ? WHERE namespace = ? AND entity = ? AND memory = ?",
+            [(new, self._txn.key, key, memory) for memory in dict.fromkeys(memories)],
+        )
+        sql = "SELECT alias FROM entity_aliases WHERE namespace = :ns AND entity = :key"
+        aliases = {alias for (alias,) in self._txn.rows(sql, key=key)}
+        for memory in memories:
+            extracted = extracted_of(self._txn, memory)
+            extracted["mentions"] = [
+                [name if alias_of(called) in aliases else called, kind, count]
+                for called, kind, count in extracted.get("mentions", ())
+            ]
+            sql = "UPDATE memories SET extracted = :extracted WHERE namespace = :ns AND row = :row"
+            self._txn.run(sql, extracted=compact(extracted), row=memory)
+        self._recount(key)
+        self._recount(new)
+        return new
+
+    def _recount(self, key: int) -> None:
+        """Count the mentions of an entity that was changed by hand."""
+        self._txn.run(
+            f"UPDATE entities SET by_hand = {self._txn.sql.greatest}(by_hand, 1), links = (SELECT count(*) "
+            "FROM links l WHERE l.namespace = :ns AND l.entity = :key) WHERE namespace = :ns AND key = :key",
+            key=key,
+        )
+        self._entities.clear()
+
+
+def extracted_of(txn: Transaction, row: int) -> dict[str, list[list[str]]]:
+    """What was extracted from a memory, as JSON has it."""
+    text = txn.value("SELECT extracted FROM memories WHERE namespace = :ns AND row = :row", row=row)
+    return dict(json.loads(text))
+
+
+class EdgeWriter:
+    """Edges between entities. Co-mentions are gathered and written at the end of the transaction."""
+
+    def __init__(self, txn: Transaction, entities: EntityWriter) -> None:
+        self._txn = txn
+        self._entities = entities
+        self._co_mentions: Counter[tuple[int, int]] = Counter()
+
+    def add_co_mentions(self, entities: Sequence[int]) -> None:
+        """The entities of one memory are mentioned together."""
+        self._co_mentions.update(_pairs(entities))
+
+    def flush(self) -> None:
+        """Each further memory makes a co-mention surer: 0.5, 0.67, 0.75 …"""
+        self._txn.many(
+            "INSERT INTO edges (key, namespace, source, target, relation, kind, confidence, count) "
+            f"VALUES (?, ?, ?, ?, '{CO_MENTION}', 'semantic', ?, ?) "
+            "ON CONFLICT (namespace, source, target, relation) DO UPDATE SET count = edges.count + excluded.count, "
+            "confidence = CAST(edges.count + excluded.count AS double precision) / "
+            "(edges.count + excluded.count + 1)",
+            [
+                (self._txn.new_key(), self._txn.key, source, target, count / (count + 1), count)
+                for (source, target), count in sorted(self._co_mentions.items())
+            ],
+        )
+        self._co_mentions.clear()
+
+    def remove_memory(self, row: int) -> None:
+        """A memory is removed: its co-mentions count one less, and relations that only it stated are deleted."""
+        self._entities.flush()
+        self.flush()
+        pairs = [(self._txn.key, *pair) for pair in _pairs(self._entities_in(row))]
+        more = self._txn.sql.greatest
+        self._txn.many(
+            f"UPDATE edges SET count = count - 1, confidence = CAST({more}(count - 1, 0) AS double precision) "
+            f"/ {more}(count, 1) WHERE namespace = ? AND source = ? AND target = ? AND relation = '{CO_MENTION}'",
+            pairs,
+        )
+        edges = self._txn.rows(
+            "SELECT namespace, edge FROM edge_memories WHERE namespace = :ns AND memory = :row", row=row
+        )
+        self._txn.run("DELETE FROM edge_memories WHERE namespace = :ns AND memory = :row", row=row)
+        self._txn.many(
+            "DELETE FROM edges WHERE namespace = ?1 AND key = ?2 AND by_hand = 0 AND kind <> 'semantic' "
+            "AND NOT EXISTS (SELECT 1 FROM edge_memories s WHERE s.namespace = ?1 AND s.edge = ?2)",
+            edges,
+        )
+        self._txn.many(
+            "DELETE FROM edges WHERE count <= 0 AND by_hand = 0 AND namespace = ? AND source = ? AND target = ? "
+            f"AND relation = '{CO_MENTION}'",
+            pairs,
+        )
+
+    def _entities_in(self, row: int) -> list[int]:
+        """The entities a memory names, in the order in which it does."""
+        aliases = self._txn.rows(
+            "SELECT a.alias, l.entity FROM links l JOIN entity_aliases a ON a.namespace = l.namespace "
+            "AND a.entity = l.entity WHERE l.namespace = :ns AND l.memory = :row ORDER BY a.part DESC, l.entity DESC",
+            row=row,
+        )
+        by_alias = dict(aliases)
+        mentions = extracted_of(self._txn, row).get("mentions", ())
+        entities = [by_alias.get(alias_of(name)) for name, kind, _ in mentions if kind != "topic"]
+        return list(dict.fromkeys(key for key in entities if key is not None))
+
+    def add_relations(self, row: int, relations: Sequence[Relation], at: datetime) -> None:
+        """The relations a memory states; a newer target of a relation that has one ends the older."""
+        for item in relations:
+            source, target = (self._entities.find_or_add(Mention(name, "name")) for name in (item.source, item.target))
+            until = at if item.ended else None
+            key = self.put(NewEdge(source, target, item.relation, item.kind, item.confidence, at, until))
+            stated = (
+                "INSERT INTO edge_memories (namespace, edge, memory) VALUES (:ns, :key, :row) ON CONFLICT DO NOTHING"
+            )
+            self._txn.run(stated, key=key, row=row)
+            same = "source" if item.relation in SINGLE else "target" if item.relation in ONE_SOURCE else ""
+            if same and not item.ended:
+                self._txn.run(
+                    "UPDATE edges SET valid_to = :at, kind = 'lifecycle' WHERE namespace = :ns "
+                    f"AND {same} = :entity AND relation = :relation AND key <> :key AND by_hand = 0 "
+                    "AND valid_to IS NULL AND valid_from < :at",
+                    at=to_micros(at),
+                    entity=source if same == "source" else target,
+                    relation=item.relation,
+                    key=key,
+                )
+
+    def put(self, edge: NewEdge) -> int:
+        """Add an edge or renew it: the earlier start, the higher confidence and the new end count. Gives its key."""
+        less, more = self._txn.sql.least, self._txn.sql.greatest
+        self._txn.insert(
+            "INSERT INTO edges "
+            "(key, namespace, source, target, relation, kind, confidence, valid_from, valid_to, by_hand) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, source, target, relation) DO UPDATE SET "
+            f"kind = excluded.kind, confidence = {more}(edges.confidence, excluded.confidence), "
+            f"valid_to = excluded.valid_to, valid_from = {less}(coalesce(edges.valid_from, excluded.valid_from), "
+            "coalesce(excluded.valid_from, edges.valid_from)), "
+            f"by_hand = {more}(edges.by_hand, excluded.by_hand)",
+            *(self._txn.key, edge.source, edge.target, edge.relation, edge.kind, edge.confidence),
+            *(micros_or_none(edge.valid_from), micros_or_none(edge.valid_to), int(edge.by_hand)),
+        )
+        key = self._txn.value(
+            "SELECT key FROM edges WHERE namespace = :ns AND source = :source AND target = :target "
+            "AND relation = :relation",
+            source=edge.source,
+            target=edge.target,
+            relation=edge.relation,
+        )
+        return int(key)
+
+    def drop(self, key: int) -> bool:
+        """Delete an edge; gives whether there was one."""
+        return bool(self._txn.rows("DELETE FROM edges WHERE namespace = :ns AND key = :key RETURNING key", key=key))
+
+
+def _pairs(entities: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The pairs of one memory's entities that get an edge."""
+    return combinations(sorted(entities[:MOST_CO_MENTIONED]), 2)

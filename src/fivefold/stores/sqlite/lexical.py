@@ -1,0 +1,511 @@
+"""Lexical search in a namespace of any size: by BM25 over its index and over the memories that are not in it yet.
+
+Frequencies and lengths are those of the namespace alone, so that what one namespace holds never moves another's
+ranking. Session memories repeat their turns and are a corpus of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from bisect import bisect_right
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import accumulate
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from fivefold.stores.records import Entry
+from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter
+from fivefold.stores.sql.kept import Kept, KeptRows
+from fivefold.stores.sqlite import postings
+from fivefold.stores.sqlite.connection import one_snapshot, rows
+from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
+from fivefold.stores.sqlite.postings import K1, LAST_CHARACTER, B, Corpus, Document, Packed
+from fivefold.values.recall_trace import RouteHit
+
+# The best documents of the lexical index by BM25, exactly, without scoring all that match. Lexemes are read from the
+# rarest on. A lexeme adds less than its bound, idf · (k1 + 1), or four times that if predicates multiply. As soon as
+# all that follow cannot lift a new document above the last of the best, only documents that were found so far are
+# scored further, and of these only those that can still be among the best. The best are scored once more in the order
+# of the question's lexemes, so that the sums are those of every other way to score, to the last bit.
+
+Rows = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+SPREAD = 16
+"""How many rows of a file there may be for one posting, on average, for a sum at each row to be the quickest way."""
+
+SLACK = 1e-9
+"""What two ways to add up a score may differ by, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The documents of one lexeme in rising rows."""
+
+    rows: Rows
+    counts: npt.NDArray[np.uint32]
+    lengths: npt.NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, packed: Packed) -> Postings:
+        rows, counts, lengths = (np.ascontiguousarray(packed[:, column]) for column in range(3))
+        return cls(rows.astype(np.int64), counts, lengths)
+
+    def among(self, kept: Rows) -> Postings:
+        """Those of the rows of a filter."""
+        if len(kept) < len(self.rows):
+            places = np.searchsorted(self.rows, kept)
+            places = places[self._has(places, kept)]
+        else:
+            found = np.searchsorted(kept, self.rows).clip(max=len(kept) - 1)
+            places = np.flatnonzero(kept[found] == self.rows)
+        return Postings(self.rows[places], self.counts[places], self.lengths[places])
+
+    def _has(self, places: npt.NDArray[np.int64], rows: Rows) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = self.rows[places.clip(max=len(self.rows) - 1)] == rows
+        return found
+
+    def shares(self, weight: Weight) -> Scores:
+        """What the lexeme adds to the score of each document."""
+        return weight.shares(self.counts, self.lengths.astype(np.float64))
+
+    def shares_at(self, weight: Weight, rows: Rows) -> Scores:
+        """What the lexeme adds to the score of each of these rows; 0 where it is not in it."""
+        shares = np.zeros(len(rows))
+        if len(self.rows):
+            places = np.searchsorted(self.rows, rows)
+            has = np.flatnonzero(self._has(places, rows))
+            found = places[has]
+            shares[has] = weight.shares(self.counts[found], self.lengths[found].astype(np.float64))
+        return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much a lexeme weighs among the documents of a namespace."""
+
+    idf: float
+    corpus: Corpus
+    multiplied: bool = False
+    """Whether a place in the predicate multiplies the share of the lexeme, and counts no more than others do (R4)."""
+
+    @property
+    def bound(self) -> float:
+        return self.idf * (K1 + 1.0) * (PREDICATE_WEIGHT if self.multiplied else 1)
+
+    def shares(self, packed: npt.NDArray[np.uint32], lengths: Scores) -> Scores:
+        counts = (packed & MAX_COUNT).astype(np.float64)
+        named = packed >> COUNT_BITS if self.multiplied else None
+        if named is not None:
+            counts -= (PREDICATE_WEIGHT - 1.0) * named
+        shares = self.idf * ((counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average)))
+        return shares if named is None else np.where(named > 0, PREDICATE_WEIGHT * shares, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A lexeme of the question that the index knows: its weight, in how many documents it is, and how to read them."""
+
+    weight: Weight
+    documents: int
+    read: Callable[[], Postings]
+
+
+def best_documents(terms: Sequence[Term], depth: int, kept: Rows | None = None) -> tuple[Rows, Scores]:
+    """The rows with the highest scores, best first and the lower row first of equal ones."""
+    read: dict[int, Postings] = {}
+
+    def postings(place: int) -> Postings:
+        if place not in read:
+            found = terms[place].read()
+            read[place] = found if kept is None else found.among(kept)
+        return read[place]
+
+    rows = _candidates(terms, postings, depth)
+    scores = np.zeros(len(rows))
+    for place, term in enumerate(terms):
+        scores += postings(place).shares_at(term.weight, rows)
+    order = np.lexsort((rows, -scores))[:depth]
+    return rows[order], scores[order]
+
+
+def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], depth: int) -> Rows:
+    """Rows in rising order, all of the best among them."""
+    order = sorted(range(len(terms)), key=lambda place: terms[place].documents)
+    rest = np.cumsum([terms[place].weight.bound for place in reversed(order)])[::-1].tolist()
+    found: list[tuple[Rows, Scores]] = []
+    rows, scores = np.zeros(0, dtype=np.int64), np.zeros(0)
+    looked, summed, bar = 0, 0, -1.0
+    for nth, place in enumerate(order):
+        if looked >= 4 * summed and looked >= depth:
+            rows, scores = add_up(found)
+            summed = looked
+            bar = _bar(scores, depth, bar)
+            if rest[nth] <= bar:
+                return _narrow(terms, postings, depth, order[nth:], rest[nth:], rows, scores)
+        part = postings(place)
+        found.append((part.rows, part.shares(terms[place].weight)))
+        looked += len(part.rows)
+    rows, scores = add_up(found)
+    return rows[scores >= _bar(scores, depth, bar)]
+
+
+def _narrow(
+    terms: Sequence[Term],
+    postings: Callable[[int], Postings],
+    depth: int,
+    order: Sequence[int],
+    rest: Sequence[float],
+    rows: Rows,
+    scores: Scores,
+) -> Rows:
+    """Those of the rows that are among the best once the other lexemes are added, and few more."""
+    bar = -1.0
+    for place, left in zip(order, rest, strict=True):
+        bar = _bar(scores, depth, bar)
+        able = scores >= (bar - left) * (1 - SLACK)
+        rows, scores = rows[able], scores[able]
+        scores = scores + postings(place).shares_at(terms[place].weight, rows)
+    return rows[scores >= _bar(scores, depth, bar)]
+
+
+def _bar(scores: Scores, depth: int, before: float) -> float:
+    """The score of the last of the best, a little less for rounding; -1 where there are fewer. It only rises."""
+    able = scores[scores >= before] if before > 0 else scores
+    if len(able) < depth:
+        return before
+    return max(before, float(np.partition(able, len(able) - depth)[len(able) - depth]) * (1 - SLACK))
+
+
+def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
+    """Each row once, in rising order, with the sum of its scores."""
+    rows = np.concatenate([rows for rows, _ in found] or [np.zeros(0, dtype=np.int64)])
+    if not len(rows):
+        return rows, np.zeros(0)
+    shares = np.concatenate([shares for _, shares in found])
+    first, last = int(rows.min()), int(rows.max())
+    if last - first > SPREAD * len(rows):
+        each, places = np.unique(rows, return_inverse=True)
+        return each, np.bincount(places, weights=shares).astype(np.float64, copy=False)
+    sums = np.bincount(rows - first, weights=shares).astype(np.float64, copy=False)
+    places = np.flatnonzero(sums > 0.0).astype(np.int64, copy=False)
+    return places + first, sums[places]
+
+
+# Lexical search over few memories: their lexemes lie in one table for all namespaces and are read as a whole. These are
+# all memories of a small namespace, and of a large one those that were written last and wait for its index.
+
+MOST_MEMORIES = 1_000
+MOST_CHARACTERS = 300_000
+"""A namespace with more memories, or with more characters of lexemes, gets an index."""
+
+MOST_RECENT = 400
+MOST_RECENT_CHARACTERS = 120_000
+"""In a namespace with an index, more memories or characters than that are moved into it."""
+
+_OF = "FROM lexemes WHERE namespace = ? AND sessions = ?"
+
+
+def documents(connection: apsw.Connection, namespace: int, sessions: bool) -> list[Document]:
+    """All documents of a namespace that are not in an index."""
+    found = rows(connection, f"SELECT memory, length, predicate, content {_OF}", namespace, int(sessions))
+    return [Document(*row) for row in found]
+
+
+def add(connection: apsw.Connection, namespace: int, sessions: int, found: Iterable[Document]) -> None:
+    values = ((namespace, sessions, *document) for document in found)
+    connection.executemany("INSERT INTO lexemes VALUES (?, ?, ?, ?, ?, ?)", values)
+
+
+def is_large(
+    connection: apsw.Connection, namespace: int, has_index: bool = False, more: Sequence[Document] = ()
+) -> bool:
+    """Whether the documents of the namespace, and some more, have outgrown the table."""
+    sql = "SELECT count(*), coalesce(sum(length(predicate) + length(content)), 0) FROM lexemes WHERE namespace = ?"
+    ((memories, characters),) = rows(connection, sql, namespace)
+    memories += len(more)
+    characters += sum(len(item.predicate) + len(item.content) for item in more)
+    if has_index:
+        return bool(memories > MOST_RECENT or characters > MOST_RECENT_CHARACTERS)
+    return bool(memories > MOST_MEMORIES or characters > MOST_CHARACTERS)
+
+
+def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:
+    """The documents with any of the lexemes, and how often each of these occurs, packed.
+
+    All documents are searched as one text.
+    """
+    counts: dict[int, list[int]] = {}
+    for weight, texts in (
+        (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
+        (1, [item.content for item in found]),
+    ):
+        for place, document in _occurrences(texts, lexemes):
+            counts.setdefault(document, [0] * len(lexemes))[place] += weight
+    return [(found[document], counts[document]) for document in sorted(counts)]
+
+
+def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Each place of a lexeme in the texts, in which spaces separate lexemes: which lexeme it is, and in which text."""
+    joined = "".join([f" {text} \n" for text in texts])
+    starts = list(accumulate((len(text) + 3 for text in texts), initial=0))
+    for place, lexeme in enumerate(lexemes):
+        wanted = f" {lexeme} "
+        at = joined.find(wanted)
+        while at >= 0:
+            yield place, bisect_right(starts, at) - 1
+            at = joined.find(wanted, at + len(wanted) - 1)
+
+
+def scores(
+    matching: Sequence[tuple[Document, list[int]]], idf: Sequence[float], corpus: Corpus, multiplied: bool = False
+) -> dict[int, float]:
+    """BM25 of each document that matches."""
+    return {
+        item.memory: sum(
+            corpus.share(weight, count, item.length, multiplied)
+            for weight, count in zip(idf, counts, strict=True)
+            if count
+        )
+        for item, counts in matching
+    }
+
+
+def of_types(connection: apsw.Connection, found: Sequence[int], keep: Kept) -> set[int]:
+    """Those of the rows whose memories have the types of a filter."""
+    types = ", ".join("?" * len(keep.types))
+    typed = "SELECT m.row FROM json_each(?) f CROSS JOIN memories m ON m.row = f.value"
+    return {row for (row,) in rows(connection, f"{typed} WHERE m.type IN ({types})", str(list(found)), *keep.types)}
+
+
+RARE = 32_768
+"""Up to this many memories of a type are listed; of more, enough are among the best hits of all types."""
+
+Hits = list[tuple[int, float]]
+
+
+class PostingCache:
+    """The postings of frequent lexemes that were read last; a change of the index makes them stale."""
+
+    def __init__(self, least: int = 256, most: int = 3_000_000) -> None:
+        """`least` postings are worth to be cached, and `most` are, of all lexemes together."""
+        self._least, self._most = least, most
+        self._known: OrderedDict[tuple[int, int], tuple[int, Postings]] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def read(self, connection: apsw.Connection, namespace: int, term: int, version: int) -> Postings:
+        key = (namespace, term)
+        with self._lock:
+            if key in self._known and self._known[key][0] == version:
+                self._known.move_to_end(key)
+                return self._known[key][1]
+        found = Postings.of(postings.unpack(postings.read(connection, namespace, term)))
+        if len(found.rows) >= self._least:
+            self._put(key, version, found)
+        return found
+
+    def _put(self, key: tuple[int, int], version: int, found: Postings) -> None:
+        with self._lock:
+            if key in self._known:
+                self._size -= len(self._known.pop(key)[1].rows)
+            self._known[key] = (version, found)
+            self._size += len(found.rows)
+            while self._size > self._most:
+                self._size -= len(self._known.popitem(last=False)[1][1].rows)
+
+
+class IndexStatistics(NamedTuple):
+    """The statistics of an index and its version."""
+
+    corpus: Corpus
+    version: int
+
+
+def index_of(connection: apsw.Connection, namespace: int, sessions: bool) -> IndexStatistics | None:
+    """The index of a namespace; None where it is small and has none."""
+    sql = "SELECT documents, lexemes, version FROM corpora WHERE namespace = ? AND sessions = ?"
+    for documents, lexemes, version in rows(connection, sql, namespace, int(sessions)):
+        return IndexStatistics(Corpus(documents, lexemes), version)
+    return None
+
+
+def search(
+    connection: apsw.Connection,
+    cache: PostingCache,
+    namespace: int,
+    lexemes: Sequence[str],
+    depth: int,
+    keep: Kept,
+    sessions: bool = False,
+    multiplied: bool = False,
+) -> list[RouteHit]:
+    """The best by BM25, higher is better; any of the lexemes may match."""
+    lexemes = list(dict.fromkeys(lexemes))
+    with one_snapshot(connection):
+        if keep.types:
+            keep = _without_rare_types(connection, namespace, keep)
+        most = 4 * depth if keep.types else depth
+        while True:
+            found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
+            found.sort(key=lambda hit: (-hit[1], hit[0]))
+            best = found[:most]
+            if keep.types:
+                allowed = of_types(connection, [row for row, _ in best], keep)
+                best = [hit for hit in best if hit[0] in allowed]
+            if len(best) >= depth or len(found) < most or not keep.types:
+                return [RouteHit(row, score) for row, score in best[:depth]]
+            most *= 8
+
+
+def _scored(
+    connection: apsw.Connection,
+    cache: PostingCache,
+    namespace: int,
+    lexemes: Sequence[str],
+    depth: int,
+    keep: Kept,
+    sessions: bool,
+    multiplied: bool,
+) -> Hits:
+    """The best of the index and all others that match, each with its score."""
+    recent = documents(connection, namespace, sessions)
+    index = index_of(connection, namespace, sessions)
+    known = {} if index is None else _known(connection, namespace, sessions, lexemes)
+    matching = counts_of(recent, lexemes)
+    own = Corpus(len(recent), sum(item.length for item in recent))
+    corpus = own if index is None else Corpus(*(one + other for one, other in zip(own, index.corpus, strict=True)))
+    here = [sum(counts[place] > 0 for _, counts in matching) for place in range(len(lexemes))]
+    idf = [corpus.idf(known.get(lexeme, (0, 0))[1] + count) for lexeme, count in zip(lexemes, here, strict=True)]
+    found = list(scores(matching, idf, corpus, multiplied).items())
+    kept = None if keep.rows is None else keep.rows.rows
+    if kept is not None:
+        allowed = set(kept.tolist())
+        found = [hit for hit in found if hit[0] in allowed]
+    if index is not None and known:
+        terms = [
+            Term(
+                Weight(weight, corpus, multiplied),
+                size,
+                partial(cache.read, connection, namespace, term, index.version),
+            )
+            for weight, (term, size) in (
+                (idf[lexemes.index(lexeme)], known[lexeme]) for lexeme in lexemes if lexeme in known
+            )
+        ]
+        top, sums = best_documents(terms, depth, kept)
+        found += zip(top.tolist(), sums.tolist(), strict=True)
+    return found
+
+
+def _known(
+    connection: apsw.Connection, namespace: int, sessions: bool, lexemes: Sequence[str]
+) -> dict[str, tuple[int, int]]:
+    """The number and the documents of each lexeme that the index knows."""
+    terms = postings.terms_of(connection, namespace, int(sessions), lexemes)
+    return {lexeme: (term, documents) for lexeme, term, documents, _ in terms}
+
+
+def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:
+    """A filter with the memories of its types in place of the types, where these are few."""
+    of = f"FROM memories WHERE namespace = ? AND type IN ({', '.join('?' * len(keep.types))})"
+    if rows(connection, f"SELECT 1 {of} LIMIT 1 OFFSET {RARE}", namespace, *keep.types):
+        return keep
+    ((listed,),) = rows(connection, f"SELECT json_group_array(row) {of}", namespace, *keep.types)
+    found = np.unique(np.array(json.loads(listed), dtype=np.int64))
+    if keep.rows is not None:
+        found = np.intersect1d(found, keep.rows.rows, assume_unique=True)
+    return Kept(rows=KeptRows(found, SQLITE))
+
+
+def latest_with(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
+    """The latest rows with any of the lexemes."""
+    with one_snapshot(connection):
+        recent = counts_of(documents(connection, namespace, False), lexemes)
+        found = {item.memory for item, _ in recent}
+        for _, term, *_ in postings.terms_of(connection, namespace, 0, dict.fromkeys(lexemes)):
+            found.update(postings.read_latest(connection, namespace, term, limit))
+    return sorted(found, reverse=True)[:limit]
+
+
+def vocabulary(connection: apsw.Connection, namespace: int, most: int, prefix: str = "") -> list[str]:
+    """The lexemes of most documents; session memories are left out, which repeat their turns."""
+    with one_snapshot(connection):
+        recent = documents(connection, namespace, False)
+        end = prefix + LAST_CHARACTER
+        counts = Counter(lexeme for item in recent for lexeme in item.lexemes() if prefix <= lexeme < end)
+        sql = (
+            "SELECT lexeme, documents FROM terms WHERE namespace = ? AND sessions = 0 AND lexeme >= ? AND lexeme < ? "
+            "ORDER BY documents DESC, lexeme LIMIT ?"
+        )
+        frequent = dict(rows(connection, sql, namespace, prefix, end, most))
+        also = {lexeme: known for lexeme, _, known, _ in postings.terms_of(connection, namespace, 0, counts)}
+        counts.update(frequent | also)
+    return sorted(counts, key=lambda lexeme: (-counts[lexeme], lexeme))[:most]
+
+
+def rows_of(sessions: bool) -> str:
+    """A statement that gives the memories of a namespace, or its sessions, that can be found."""
+    own = f"WHERE namespace = :ns AND sessions = {sessions:d}"
+    return " UNION ALL ".join(f"SELECT memory FROM {table} {own}" for table in ("lexemes", "documents"))
+
+
+class SqliteLexemeWriter(LexemeWriter):
+    """Lexemes go into the table that every search reads as a whole, and many at once straight into the index."""
+
+    def __init__(self, txn: SqliteTransaction) -> None:
+        super().__init__(txn)
+        self._connection = txn.connection
+        self._added: tuple[dict[int, Document], dict[int, Document]] = ({}, {})
+        self._removed: tuple[list[Document], list[Document]] = ([], [])
+
+    @cached_property
+    def _has_index(self) -> bool:
+        return index_of(self._connection, self._txn.key, sessions=False) is not None
+
+    def add(self, row: int, entry: Entry) -> None:
+        predicate, content = entry.predicate_lexemes, entry.content_lexemes
+        document = Document(row, len(predicate) + len(content), " ".join(predicate), " ".join(content))
+        self._added[entry.memory.kind == "session"][row] = document
+        if sum(map(len, self._added)) >= postings.AT_ONCE:
+            self.flush()
+
+    def remove(self, row: int, kind: str) -> None:
+        sessions = int(kind == "session")
+        if self._added[sessions].pop(row, None):
+            return
+        self._connection.execute(f"DELETE {_OF} AND memory = ?", (self._txn.key, sessions, row))
+        if self._connection.changes():
+            return
+        document = postings.take(self._connection, self._txn.key, sessions, row)
+        if document is not None:
+            self._removed[sessions].append(document)
+
+    def clear(self) -> None:
+        postings.clear(self._connection, self._txn.key)
+        self._txn.run("DELETE FROM lexemes WHERE namespace = :ns")
+        self._added, self._removed = ({}, {}), ([], [])
+        self._has_index = False
+
+    def flush(self) -> None:
+        """Take what was removed out of the index, and put what has gathered into it or into the table."""
+        for sessions, documents in enumerate(self._removed):
+            if documents:
+                postings.remove_documents(self._connection, self._txn.key, sessions, documents)
+                documents.clear()
+        new = [document for added in self._added for document in added.values()]
+        if not new:
+            return
+        large = is_large(self._connection, self._txn.key, self._has_index, new)
+        for sessions, added in enumerate(self._added):
+            put = postings.move_recent if large else add
+            put(self._connection, self._txn.key, sessions, list(added.values()))
+            added.clear()
+        self._has_index = self._has_index or large
