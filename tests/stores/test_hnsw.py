@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import pytest
 import fivefold
 from fivefold.stores.postgres import vectors
 from fivefold.stores.postgres.dialect import namespace_key
+from fivefold.stores.postgres.search import PostgresScope
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.values.filters import Filter
 from fivefold.values.memory import TYPES
@@ -146,8 +148,8 @@ def test_a_forced_search_reads_the_index_too(store: PostgresStore, many: Matrix,
 
 def test_settings_of_the_address_reach_the_server_for_one_statement(store: PostgresStore) -> None:
     look = "SELECT current_setting('hnsw.ef_search')::int, current_setting('hnsw.iterative_scan')"
-    ((few, on),) = store.ask(0, look, (), vectors.settings(True, 10, store.options, True))
-    ((more, _),) = store.ask(0, look, (), vectors.settings(True, 300, store.options, True))
+    ((few, on),) = store.ask(0, look, (), vectors.settings(10, store.options.hnsw_ef_search, True))
+    ((more, _),) = store.ask(0, look, (), vectors.settings(300, store.options.hnsw_ef_search, True))
     ((_, off),) = store.ask(0, look, ())
     assert (few, on.endswith("_order"), off) == (100, True, "off")
     assert more >= 300
@@ -157,6 +159,26 @@ def test_settings_of_the_address_reach_the_server_for_one_statement(store: Postg
             [vectors.index_name("full", DIMENSION), store.options.schema],
         ).fetchall()
     assert made == [(["m=12", "ef_construction=80"],)]
+
+
+def test_R3_ef_search_is_a_setting_of_the_namespace(
+    store: PostgresStore, many: Matrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    ask = PostgresScope.search
+
+    def noted(scope: PostgresScope, sql: str, values: Mapping[str, object], first: Sequence[str] = ()) -> Any:
+        given.extend(first[:1])
+        return ask(scope, sql, values, first)
+
+    monkeypatch.setattr(PostgresScope, "search", noted)
+    for own, used in {64: 64, 900: 900, None: 100}.items():
+        with store.write("many") as txn:
+            txn.admin.save_settings({} if own is None else {"ef_search": own})
+        found(store, "many", many[0])
+        found(store, "others", many[0])
+        assert given == [f"SET LOCAL hnsw.ef_search = {used}", "SET LOCAL hnsw.ef_search = 100"]
+        given.clear()
 
 
 # what is found

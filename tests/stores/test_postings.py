@@ -97,7 +97,9 @@ def test_the_search_that_stops_early_gives_the_exhaustive_answer(seed: int, spre
             for depth in (1, 10, 160):
                 best, scores = lexical.best_documents([terms[word] for word in asked], depth, kept)
                 assert list(zip(best.tolist(), scores.tolist(), strict=True)) == expected[:depth]
-            assert len(lexical.best_documents([terms[word] for word in asked], None, kept)[0]) == len(expected)
+            assert len(lexical.best_documents([terms[word] for word in asked], len(expected) + 1, kept)[0]) == len(
+                expected
+            )
 
 
 def test_documents_that_cannot_be_among_the_best_are_not_summed(monkeypatch: pytest.MonkeyPatch) -> None:

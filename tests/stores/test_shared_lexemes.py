@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import product
 
 import apsw
 import numpy as np
@@ -72,14 +73,26 @@ def ranked(
 @settings(max_examples=100, deadline=None)
 @given(documents, st.lists(words, min_size=1, max_size=5), st.integers(1, 12))
 def test_the_index_finds_what_a_look_at_every_document_finds(found: Found, asked: list[str], depth: int) -> None:
+    """Also of a type, whether its memories are few and listed, or many and looked up among the best."""
     some = KeptRows(np.arange(5, 40, 6), SQLITE)
     connection = all_ways(found)
     for keep in (ALL, Kept(("fact",)), Kept(rows=some), Kept(("event",), some)):
         for sessions in (False, True):
-            one, *others = (
-                ranked(connection, namespace, asked, depth, keep, sessions) for namespace in (SMALL, LARGE, MIXED)
-            )
-            assert others == [one, one]
+            answers = []
+            for namespace, rare in product((SMALL, LARGE, MIXED), (lexical.RARE, 0)):
+                connection.execute("UPDATE memories SET namespace = ?", (namespace,))
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(lexical, "RARE", rare)
+                    answers.append(ranked(connection, namespace, asked, depth, keep, sessions))
+            every = ranked(connection, SMALL, asked, len(found), ALL, sessions)
+            assert answers == 6 * [[hit for hit in every if passes(hit[0], keep)][:depth]]
+
+
+def passes(row: int, keep: Kept) -> bool:
+    """Whether a document of `all_ways` is left by a filter."""
+    return (not keep.types or ("fact", "event")[(row - 5) // 3 % 2] in keep.types) and (
+        keep.rows is None or row in keep.rows.rows
+    )
 
 
 @settings(max_examples=40, deadline=None)

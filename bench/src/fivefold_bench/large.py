@@ -14,7 +14,7 @@ from time import perf_counter
 from fivefold.engine import Engine
 from fivefold.stores.interface import VectorSpace
 from fivefold.stores.sql.kept import ALL
-from fivefold.stores.sqlite import codes as code_blocks
+from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.vectors import Vector
@@ -32,7 +32,7 @@ def measure_large(store: SqliteStore, size: int, rounds: int) -> Iterator[Measur
     """Nothing where the namespace is searched exactly."""
     space = store.reader("default").search.vector_space()
     assert space is not None
-    if size <= code_blocks.exact_limit(space.dimension):
+    if size <= codes.exact_limit(space.dimension):
         return
     model = VariedSample()
     vectors = [model.read_question(question).vector for question in new_questions(WARM + rounds)]
