@@ -15,7 +15,7 @@ import fivefold
 from fivefold.cli.learn import NEEDED, checkout, lines
 from fivefold.errors import MissingExtra, NotFound
 from fivefold.learning.adaptation import NONE, Adaptation
-from fivefold.learning.model_store import NEVER
+from fivefold.learning.reranker import NEVER
 from fivefold.learning.training import LearnedFromUse
 from tests.support.shell import Command, Small
 from tests.support.synthetic_users import after_the_preferred, furnished, talk

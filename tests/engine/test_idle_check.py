@@ -74,7 +74,7 @@ def test_R5_a_vocabulary_that_has_drifted_is_indexed_again(engine: Engine, clock
     assert found is not None
     assert found.reindexed
     assert found.jaccard is not None
-    assert found.jaccard < drift.LEAST
+    assert found.jaccard < drift.MIN_JACCARD
 
 
 def test_R5_a_setting_switches_it_off(engine: Engine) -> None:

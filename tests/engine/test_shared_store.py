@@ -12,8 +12,7 @@ import pytest
 import fivefold
 from fivefold.engine import SharedStore
 from fivefold.learning import training
-from fivefold.learning.model_store import model_path, reranker_store
-from fivefold.learning.reranker import Verdict
+from fivefold.learning.reranker import Verdict, model_path, reranker_store
 from fivefold.learning.training import Lesson, read_lessons
 from fivefold.stores.interface import Reader
 from fivefold.stores.postgres.schema import TABLES

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.learning.model_store import reranker_store
+from fivefold.learning.reranker import reranker_store
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.values.access import Key
@@ -44,8 +44,8 @@ def left(folder: Path) -> list[str]:
 STOPPING = textwrap.dedent("""
     import sys
     from contextlib import contextmanager
-    import fivefold.transfer.backup, fivefold.transfer.backup, fivefold.stores.atomic_files
-    fivefold.transfer.backup.PAGES = 100
+    from fivefold.transfer import backup
+    backup.PAGES = 100
 
     def said(word):
         print(word, flush=True)
@@ -55,17 +55,15 @@ STOPPING = textwrap.dedent("""
     def told(title, total, *, show):
         yield lambda done: said(title.split()[0])
 
-    fivefold.transfer.backup.bar = told
-    for module, name in (("backup", "move_into_place"), ("restore", "move_into_place"), ("restore", "_swap")):
-        def stopped(*args, step=getattr(getattr(fivefold.transfer, module), name), name=name, **kwargs):
+    backup.bar = told
+    for name in ("move_into_place", "_swap"):
+        def stopped(*args, step=getattr(backup, name), name=name, **kwargs):
             said(f"before {name}")
             step(*args, **kwargs)
             said(f"after {name}")
-        setattr(getattr(fivefold.transfer, module), name, stopped)
-    if sys.argv[1] == "backup":
-        fivefold.transfer.backup.back_up(sys.argv[2], sys.argv[3], replace=True)
-    else:
-        fivefold.transfer.backup.restore(sys.argv[2], sys.argv[3], replace=True)
+        setattr(backup, name, stopped)
+    run = backup.back_up if sys.argv[1] == "backup" else backup.restore
+    run(sys.argv[2], sys.argv[3], replace=True)
 """)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from fivefold.engine import Engine
-from fivefold.learning.model_store import LearnedReranker
+from fivefold.learning.reranker import LearnedReranker
 from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool

@@ -14,8 +14,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.transfer.backup import back_up, restore
-from fivefold.transfer.importers import import_from
-from fivefold.transfer.importers.detect import FORMATS, detect_format
+from fivefold.transfer.importers import FORMATS, detect_format, import_from
 from fivefold.values.open_files import is_open
 from tests.support.toy_engine import toy
 

@@ -14,8 +14,8 @@ from fivefold.engine import Engine
 from fivefold.values.entities import Extraction
 from fivefold.values.memory import Record
 from fivefold.writing import draft, edit, pipeline
+from fivefold.writing.draft import centre
 from fivefold.writing.extract import extractor as load_extractor
-from fivefold.writing.indexing import centre
 from tests.conformance.vectors import WordVectors
 
 

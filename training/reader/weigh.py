@@ -16,9 +16,9 @@ import numpy as np
 from fivefold.engine import Engine
 from fivefold.evaluation import Life, Question, read_life
 from fivefold.stores import open_store
-from fivefold.writing.change import Change, find_changes, memory_of
 from fivefold.writing.pipeline import embed, extract
 from fivefold.writing.rebuild import writing_model
+from fivefold.writing.relations import Replacement, find_replacements, memory_of, neighbourhoods
 from fivefold_bench.everyday import shipped_lives
 
 STEPS = 60
@@ -26,12 +26,12 @@ STATES = ("current", "past")
 BINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 1.0)
 
 
-def changes_of(life: Life) -> list[Change]:
+def changes_of(life: Life) -> list[Replacement]:
     """The possible changes among the memories of a life, as one batch finds them."""
     namespace = Engine(open_store(":memory:"), life.name)._namespace
     drafts = extract(life.memories, namespace)
     embed(drafts, namespace.reader, writing_model(namespace))
-    return find_changes(drafts, namespace.reader)
+    return find_replacements(neighbourhoods(drafts, namespace.reader))
 
 
 def known_changes(questions: tuple[Question, ...]) -> Iterator[frozenset[str]]:
@@ -41,7 +41,7 @@ def known_changes(questions: tuple[Question, ...]) -> Iterator[frozenset[str]]:
             yield from (frozenset((old, new)) for old in question.stale for new in question.relevant)
 
 
-def signs(changes: list[Change]) -> np.ndarray:
+def signs(changes: list[Replacement]) -> np.ndarray:
     """What is weighed of each change, and a column of ones."""
     rows = []
     for change in changes:

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from fivefold import observers
 from fivefold.engine.idle_check import IdleCheck
 from fivefold.errors import DamagedStore, InvalidInput
-from fivefold.learning.feedback import give_feedback, log_entry
+from fivefold.learning.adaptation import give_feedback, log_entry
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learned_from_use, train_reranker, unlearn
 from fivefold.models.embedders import DEFAULT, Embedder
@@ -56,7 +56,7 @@ from fivefold.writing import rebuild as drift
 from fivefold.writing.entity_graph import Graph
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.pipeline import write, write_checked, write_messages
-from fivefold.writing.repeats import link_earlier_repeats
+from fivefold.writing.relations import link_earlier_repeats
 
 # How long memories live: the part of the engine that pins and sweeps them and looks after their health.
 

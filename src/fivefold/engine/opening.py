@@ -13,7 +13,7 @@ from fivefold import observers
 from fivefold.engine.engine import ROUTE_THREADS, Engine
 from fivefold.engine.idle_check import IdleCheck
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.model_store import drop_reranker
+from fivefold.learning.reranker import drop_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace

@@ -8,6 +8,7 @@ predicted, before learning from it, the use of hits better than the global weigh
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +19,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.learning.reranker import pack_features
 from fivefold.models.weights.features import FREQUENCY, PAST, READ
+from fivefold.namespace import Namespace
+from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
 from fivefold.values.decay import Curve, Decay, age_in_days
 from fivefold.values.query import Query, Weights, Window
 from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc
+from fivefold.values.validate import checked_name
 
 # The three signals of each hit that predicted weights combine; the recall log keeps them for learning (D12).
 
@@ -131,7 +136,8 @@ def adapt(weights: Weights, adaptation: Adaptation, now: datetime) -> Weights:
     if not offsets.any() or normalized is None:
         return weights
     before, after = _triple(normalized), _triple(_correct(normalized, offsets))
-    change = f"global {_format(before)} → adapted {_format(after)}, feedbacks {aged.count}"
+    shown = ("/".join(f"{weight:.3f}" for weight in each) for each in (before, after))
+    change = f"global {next(shown)} → adapted {next(shown)}, feedbacks {aged.count}"
     return Weights(*after, source=f"{weights.source}; {change}", before=before)
 
 
@@ -140,7 +146,10 @@ def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], no
 
     A list of which all or nothing was used says nothing about the weights and changes nothing.
     """
-    normalized, signals = _normalize(weights), _signal_matrix(hits)
+    signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in hits], dtype=np.float64).reshape(-1, 3)
+    if not ((signals >= -1e-9) & (signals <= 1 + 1e-9)).all():
+        raise InvalidInput("similarity, recency and frequency of a shown hit lie in 0..1; give them as the recall did")
+    normalized = _normalize(weights)
     used = np.array([hit.used for hit in hits], dtype=bool)
     if normalized is None or not used.any() or used.all():
         return adaptation
@@ -184,16 +193,6 @@ def load_adaptation(data: Mapping[str, Any] | None) -> Adaptation:
     least, _, most = STEEPNESS
     offsets = _bound(np.array([first, second, third]))
     return Adaptation(offsets, max(least, min(most, steepness)), gain, count, at)
-
-
-def learn_from_log(
-    adaptation: Adaptation, signals: Mapping[str, Any], used: Collection[str], now: datetime
-) -> Adaptation:
-    """The adaptation after some hits of a logged recall were used; `signals` are those that the log keeps."""
-    hits = [
-        ShownHit(similarity, recency, frequency, id in used) for id, similarity, recency, frequency in signals["hits"]
-    ]
-    return learn(adaptation, Weights(*signals["weights"]), hits, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +240,6 @@ def _normalize(weights: Weights) -> Array | None:
     return values / values.sum() if usable else None
 
 
-def _signal_matrix(hits: Sequence[ShownHit]) -> Array:
-    """A row for each hit; a signal outside 0..1 is an error of the caller."""
-    signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in hits], dtype=np.float64).reshape(-1, 3)
-    if not ((signals >= -1e-9) & (signals <= 1 + 1e-9)).all():
-        raise InvalidInput("similarity, recency and frequency of a shown hit lie in 0..1; give them as the recall did")
-    return signals
-
-
-def _format(weights: Triple) -> str:
-    return "/".join(f"{weight:.3f}" for weight in weights)
-
-
 def _triple(values: Array) -> Triple:
     first, second, third = values.tolist()
     return first, second, third
@@ -273,7 +260,7 @@ MOMENT_DAYS = 6 * HOUR
 NEWS_DAYS = (1.0, 14.0, 45.0)
 """The half-life of "what's new": least, unknown, most. Between least and most, a share of how far memory reaches."""
 NEWS_SHARE = 1 / 24
-LONGEST_DAYS = 1e5
+MAX_DAYS = 1e5
 
 NO_DECAY = Decay("none", 1.0)
 """All ages alike. The half-life says that ages are not taken relative to the candidates, and is not used."""
@@ -315,20 +302,18 @@ class QueryDecay(Value):
     reason: str
 
 
-def choose_decay(query: Query, span_days: float, newest_days: float = 0.0) -> Decay:
-    """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old."""
-    return decay_for(query, span_days, newest_days).decay
-
-
 def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
-    """The same with its reason. The newest memory keeps at least half, however old it is."""
+    """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old.
+
+    The newest memory keeps at least half, however old it is.
+    """
     choice = _by_window(query.window, query.now) if query.window is not None else None
     choice = choice or _by_words(query, span_days)
     half_life = choice.decay.half_life_days
     if choice.decay.curve == "none" or half_life is None:
         return choice
     quiet = newest_days if isfinite(newest_days) else 0.0
-    stretched = Decay(choice.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
+    stretched = Decay(choice.decay.curve, min(MAX_DAYS, max(HOUR, half_life, quiet)))
     why = f", and nothing is newer than {_days(quiet)}" if quiet > half_life else ""
     return QueryDecay(stretched, choice.reason + why)
 
@@ -359,7 +344,9 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
     if hit := _MOMENT.search(text):
         return QueryDecay(Decay("exponential", MOMENT_DAYS), f"{hit[0]!r} asks for the last hours")
     if hit := _NEWS.search(text):
-        half_life = _news(span_days)
+        low, unknown, high = NEWS_DAYS  # news are a day old in a week of notes and a month old in two years of them
+        known = isfinite(span_days) and span_days > 0
+        half_life = max(low, min(high, span_days * NEWS_SHARE)) if known else unknown
         return QueryDecay(Decay("exponential", half_life), f"{hit[0]!r} is taken as half gone after {_days(half_life)}")
     if hit := _NEWEST.search(text):
         return QueryDecay(OVER_CANDIDATES, f"{hit[0]!r} asks for the newest of its kind, however old")
@@ -377,14 +364,70 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
     return QueryDecay(OVER_CANDIDATES, "it names no time: newness over the candidates' own span")
 
 
-def _news(span_days: float) -> float:
-    """A share of how far memory reaches: news are a day old in a week of notes and a month old in two years of them."""
-    least, unknown, most = NEWS_DAYS
-    known = isfinite(span_days) and span_days > 0
-    return max(least, min(most, span_days * NEWS_SHARE)) if known else unknown
-
-
 def _days(days: float) -> str:
-    if days >= 1:
-        return f"{days:.1f} d"
-    return f"{days * 24:.1f} h"
+    return f"{days:.1f} d" if days >= 1 else f"{days * 24:.1f} h"
+
+
+# Feedback on a recall: which of the returned memories were used, and which were of no use.
+
+
+def log_entry(recall: Recall) -> LoggedRecall:
+    """What the log stores of a recall."""
+    signals = weight_signals(recall)
+    return LoggedRecall(
+        id=recall.id,
+        namespace=recall.namespace,
+        at=recall.query.now,
+        recipe=recall.plan.recipe,
+        question=recall.query.text,
+        returned=[ReturnedHit(hit.memory.id, hit.rank, round(hit.score, 6)) for hit in recall.hits],
+        features=pack_features(recall),
+        signals=None if signals is None else json.dumps(signals, ensure_ascii=False, separators=(",", ":")),
+    )
+
+
+def give_feedback(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
+    """Store the feedback; the first one on a recall also corrects the predicted weights (D12)."""
+    _check(namespace, recall, used, not_used)
+    logged = recall if isinstance(recall, str) else log_entry(recall)
+    signals = weight_signals(recall) if isinstance(recall, Recall) else namespace.reader.feedback.signals(recall)
+    with namespace.transaction() as txn:
+        rows, refused = (
+            [memory.row for memory in map(txn.memories.get, dict.fromkeys(ids)) if memory is not None]
+            for ids in (used, not_used)
+        )
+        if txn.feedback.mark_used(logged, rows, namespace.clock(), refused) and signals is not None:
+            before = load_adaptation(txn.admin.learned_value("weights"))
+            hits = [ShownHit(alike, recent, often, id in used) for id, alike, recent, often in signals["hits"]]
+            adapted = learn(before, Weights(*signals["weights"]), hits, namespace.clock())
+            txn.admin.save_learned_value("weights", adapted.to_dict())
+
+
+def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
+    """The recall is one of this namespace, and it returned all that the feedback names."""
+    if not isinstance(recall, Recall | str) or any(
+        isinstance(ids, str) or not isinstance(ids, Sequence) for ids in (used, not_used)
+    ):
+        raise InvalidInput("feedback takes a Recall or its id, and lists of the ids that were used and not used")
+    both = next((id for id in used if id in not_used), None)
+    if both is not None:
+        raise InvalidInput(f"{both!r} cannot be both used and of no use; name it once")
+    recall_id = recall if isinstance(recall, str) else recall.id
+    returned = _returned_ids(namespace, recall)
+    if returned is None:
+        raise NotFound(f"namespace {namespace.name!r} has no recall {recall_id!r} in its log")
+    stray = next((id for id in (*used, *not_used) if id not in returned), None)
+    if stray is not None:
+        raise InvalidInput(f"{stray!r} was not returned by recall {recall_id}")
+
+
+def _returned_ids(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | None:
+    """The ids that the recall returned; None where the log has no such recall."""
+    if isinstance(recall, Recall):
+        if recall.namespace != namespace.name:
+            raise InvalidInput(f"recall {recall.id} was made in namespace {recall.namespace!r}, not here")
+        return tuple(hit.memory.id for hit in recall)
+    try:
+        return namespace.reader.feedback.returned_ids(checked_name(recall, "a recall's id"))
+    except InvalidInput:
+        return None

@@ -5,18 +5,28 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
+import os
+import re
 import struct
+import threading
 import zipfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from math import log1p, nan
-from typing import Any
+from pathlib import Path
+from time import monotonic
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from fivefold.errors import ReadOnly, StoreError
 from fivefold.models.shipped import BadModel
+from fivefold.stores.atomic_files import replacement
+from fivefold.stores.interface import ModelStore, Store
 from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.recall import Recall
@@ -224,32 +234,189 @@ def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             tensors = {name: file[name] for name in file.files}
         header = json.loads(str(tensors.pop("header")))
-        _check_header(header, namespace, bool(tensors))
-        return _ranker(tensors), _verdict(header["verdict"])
+        if header["format"] != FORMAT:
+            raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
+        if tensors and (header["version"], tuple(header["features"])) != (VERSION, NAMES):
+            raise BadModel("the learned reranker was trained on other features than this fivefold uses; train it again")
+        if header["namespace"] != namespace:
+            raise BadModel(
+                f"the learned reranker's file belongs to namespace {header['namespace']!r}, not {namespace!r}"
+            )
+        for name, shape in _SHAPES.items() if tensors else ():
+            tensor = tensors.get(name)
+            if tensor is None or tensor.shape != shape or tensor.dtype != np.float64 or not np.isfinite(tensor).all():
+                raise BadModel(f"the learned reranker's file lacks usable tensors for {name!r}")
+        values = {field.name: header["verdict"][field.name] for field in fields(Verdict)}
+        figures = None if values["figures"] is None else Figures(**values["figures"])
+        at, _ = as_utc(values["trained_at"], "trained_at")
+        verdict = Verdict(**{**values, "trained_at": at, "figures": figures})
+        return Ranker({name: tensors[name] for name in _SHAPES}) if tensors else None, verdict
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise BadModel(f"the learned reranker's file is damaged ({type(error).__name__})") from None
 
 
-def _check_header(header: Mapping[str, Any], namespace: str, has_model: bool) -> None:
-    if header["format"] != FORMAT:
-        raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
-    if has_model and (header["version"], tuple(header["features"])) != (VERSION, NAMES):
-        raise BadModel("the learned reranker was trained on other features than this fivefold uses; train it again")
-    if header["namespace"] != namespace:
-        raise BadModel(f"the learned reranker's file belongs to namespace {header['namespace']!r}, not {namespace!r}")
+# Where learned rerankers are stored: in a table of a server, in a file next to a store file, or in memory.
+
+NEVER = "nothing was trained yet"
+
+_log = logging.getLogger("fivefold")
+_stores: WeakKeyDictionary[Store, dict[str, RerankerStore]] = WeakKeyDictionary()
+_lock = threading.Lock()
 
 
-def _ranker(tensors: Mapping[str, npt.NDArray[Any]]) -> Ranker | None:
-    if not tensors:
-        return None
-    for name, shape in _SHAPES.items():
-        tensor = tensors.get(name)
-        if tensor is None or tensor.shape != shape or tensor.dtype != np.float64 or not np.isfinite(tensor).all():
-            raise BadModel(f"the learned reranker's file lacks usable tensors for {name!r}")
-    return Ranker({name: tensors[name] for name in _SHAPES})
+@dataclass(frozen=True, slots=True)
+class LearnedReranker:
+    """A namespace's reranker where one is switched on, or the reason why there is none."""
+
+    ranker: Ranker | None
+    reason: str
+    name: str = ""
+    verdict: Verdict | None = None
 
 
-def _verdict(data: Mapping[str, Any]) -> Verdict:
-    values = {field.name: data[field.name] for field in fields(Verdict)}
-    figures = None if values["figures"] is None else Figures(**values["figures"])
-    return Verdict(**{**values, "trained_at": as_utc(values["trained_at"], "trained_at")[0], "figures": figures})
+CHECK_AGAIN_S = 5.0
+"""How long a model from a server may be out of date after another process has trained it."""
+
+
+class DatabaseRerankerStore:
+    """In a table of the server, for all processes that use it."""
+
+    def __init__(self, store: ModelStore, namespace: str) -> None:
+        self.namespace = namespace
+        self._store = store
+        self._seen = 0
+        self._next_check = 0.0
+        self._learned = LearnedReranker(None, NEVER)
+        self._lock = threading.Lock()
+
+    def load(self) -> LearnedReranker:
+        with self._lock:
+            if monotonic() >= self._next_check:
+                self._next_check = monotonic() + CHECK_AGAIN_S
+                seen, data = self._store.load_model(self.namespace, self._seen)
+                if seen != self._seen:
+                    self._seen, self._learned = seen, _learned(data, self.namespace, "the stored model")
+            return self._learned
+
+    def save(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        self._store.save_model(self.namespace, dump_reranker(ranker, verdict, self.namespace))
+        self._next_check = 0.0
+
+    def remove(self) -> None:
+        self._store.save_model(self.namespace, None)
+        self._next_check = 0.0
+
+    def check_writable(self) -> None:
+        """The server checks this itself."""
+
+
+class FileRerankerStore:
+    """In a file next to the store's, or in memory for a store in memory."""
+
+    def __init__(self, location: str, namespace: str) -> None:
+        self.namespace = namespace
+        self.path = None if location == ":memory:" else model_path(location, namespace)
+        self._store = location
+        self._seen: tuple[int, int, int] | None = None
+        self._learned = LearnedReranker(None, NEVER)
+        self._lock = threading.Lock()
+
+    def load(self) -> LearnedReranker:
+        if self.path is None:
+            return self._learned
+        seen = 0, 0, 0  # where there is no file
+        with suppress(OSError):
+            status = os.stat(self.path)
+            seen = status.st_mtime_ns, status.st_size, status.st_ino
+        if seen != self._seen:
+            with self._lock:
+                if seen != self._seen:
+                    self._learned = self._read(self.path)
+                    self._seen = seen
+        return self._learned
+
+    def save(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        data = dump_reranker(ranker, verdict, self.namespace)
+        if self.path is None:
+            self._learned = _learned(data, self.namespace, "the model in memory")
+            return
+        self.check_writable()
+        try:
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
+            with replacement(self.path) as file:
+                file.write(data)
+        except OSError as error:
+            raise StoreError(f"{str(self.path)!r} cannot be written: {error.strerror or error}") from None
+
+    def remove(self) -> None:
+        self._learned = LearnedReranker(None, NEVER)
+        if self.path is not None:
+            self.check_writable()
+            self.path.unlink(missing_ok=True)
+
+    def check_writable(self) -> None:
+        if self.path is not None and not all(
+            os.access(where, os.W_OK) for where in (self._store, self.path.parents[1])
+        ):
+            raise ReadOnly(f"{self._store!r} cannot be written: the file or its folder is read-only")
+
+    def _read(self, path: Path) -> LearnedReranker:
+        data, fault = None, ""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            fault = f"the learned reranker's file cannot be opened: {error.strerror}"
+        return _learned(data, self.namespace, path.name, fault)
+
+
+RerankerStore = FileRerankerStore | DatabaseRerankerStore
+"""Stores a namespace's reranker and reads it when it changes, also when another process changes it."""
+
+
+def _learned(data: bytes | None, namespace: str, name: str, fault: str = "") -> LearnedReranker:
+    """The reranker in a file or table. One that cannot be used is logged once for each change, and is off."""
+    learned = LearnedReranker(None, NEVER)
+    try:
+        if data is not None:
+            ranker, verdict = load_reranker(data, namespace)
+            learned = LearnedReranker(ranker if verdict.on else None, verdict.reason, verdict.model, verdict)
+    except BadModel as reason:
+        fault = str(reason)
+    if fault:
+        _log.warning("%s: %s; recalls go on without it", name, fault)
+        return LearnedReranker(None, fault, name)
+    if learned.ranker is None:
+        _log.info("no learned reranker in namespace %r: %s", namespace, learned.reason)
+    return learned
+
+
+def reranker_store(store: Store, namespace: str) -> RerankerStore:
+    """The one reranker store of a namespace of an open store."""
+    with _lock:
+        by_namespace = _stores.setdefault(store, {})
+        if namespace not in by_namespace:
+            if isinstance(store, ModelStore):
+                by_namespace[namespace] = DatabaseRerankerStore(store, namespace)
+            else:
+                by_namespace[namespace] = FileRerankerStore(store.location, namespace)
+        return by_namespace[namespace]
+
+
+def drop_reranker(store: Store, namespace: str) -> None:
+    """Remove the file of a namespace's reranker; a server deletes the model itself with the namespace."""
+    if not isinstance(store, ModelStore):
+        reranker_store(store, namespace).remove()
+        if store.location != ":memory:":
+            with suppress(OSError):  # the folder has the models of other namespaces, or is not there
+                model_path(store.location, namespace).parent.rmdir()
+    with _lock:
+        _stores.get(store, {}).pop(namespace, None)
+
+
+def model_path(location: str, namespace: str) -> Path:
+    """`STORE.learned/NAMESPACE-digest.npz`: readable, and never the same for two namespaces."""
+    digest = hashlib.blake2b(namespace.encode(), digest_size=6).hexdigest()
+    readable = re.sub(r"[^\w.-]+", "_", namespace, flags=re.ASCII)[:40]
+    return Path(f"{location}.learned") / f"{readable}-{digest}.npz"

@@ -12,8 +12,18 @@ import numpy.typing as npt
 
 from fivefold.errors import FivefoldError, NotFound
 from fivefold.learning.adaptation import Adaptation, fade, load_adaptation
-from fivefold.learning.model_store import LearnedReranker, RerankerStore, reranker_store
-from fivefold.learning.reranker import HIDDEN, NAMES, Figures, Ranker, Tensor, Verdict, relative_scores, unpack_features
+from fivefold.learning.reranker import (
+    HIDDEN,
+    NAMES,
+    Figures,
+    LearnedReranker,
+    Ranker,
+    Tensor,
+    Verdict,
+    relative_scores,
+    reranker_store,
+    unpack_features,
+)
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import Feedback, Reader
 from fivefold.text.progress import bar
@@ -22,10 +32,10 @@ from fivefold.values.vectors import Matrix, Vector
 
 # Lessons for training: the hits that a recall showed, with their features, and which of them were used.
 
-MOST = 5_000
+MAX_LESSONS = 5_000
 """How many recalls with feedback, the newest, serve as lessons."""
 
-DEEPEST = 50
+MAX_HITS = 50
 """Hits of a list that count; lower ones were hardly seen."""
 
 Flags = npt.NDArray[np.bool_]
@@ -55,8 +65,7 @@ class Lesson:
 
 def read_lessons(reader: Reader) -> list[Lesson]:
     """The lessons of the namespace's feedback, oldest first."""
-    lessons = (lesson_of(item) for item in reader.feedback.latest(MOST))
-    return [lesson for lesson in lessons if lesson is not None]
+    return [lesson for item in reader.feedback.latest(MAX_LESSONS) if (lesson := lesson_of(item)) is not None]
 
 
 def lesson_of(feedback: Feedback) -> Lesson | None:
@@ -67,21 +76,21 @@ def lesson_of(feedback: Feedback) -> Lesson | None:
     rows = unpack_features(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
-    ids = feedback.returned[:DEEPEST]
+    ids = feedback.returned[:MAX_HITS]
     used = np.array([id in feedback.used for id in ids], dtype=bool)
     if not used.any():
         used = np.array([id not in feedback.refused for id in ids], dtype=bool)
     if not used.any() or used.all():
         return None
-    return Lesson(rows[:DEEPEST, 0], rows[:DEEPEST, 1:], used)
+    return Lesson(rows[:MAX_HITS, 0], rows[:MAX_HITS, 1:], used)
 
 
 # Position bias: how much of a hit's use is due to its rank alone. A memory shown first is used more for being first.
 
-STEEPEST = 2.0
+MAX_ETA = 2.0
 """The largest η that is accepted."""
 
-MOST_TRUST = 20.0
+MAX_TRUST = 20.0
 
 RIDGE = 1.0
 """Regularises the weights of the features, of which some are correlated."""
@@ -147,7 +156,7 @@ def estimate_position_bias(lists: PaddedLists) -> PositionBias:
         if np.abs(step).max() < 1e-6:
             break
     error = float(np.sqrt(np.linalg.inv(curve)[-1, -1]))
-    return PositionBias(float(np.clip(theta[-1], 0.0, STEEPEST)), error, float(np.clip(theta[-2], 0.0, MOST_TRUST)))
+    return PositionBias(float(np.clip(theta[-1], 0.0, MAX_ETA)), error, float(np.clip(theta[-2], 0.0, MAX_TRUST)))
 
 
 # Fitting the network to lessons: a listwise loss, Adam, early stopping.
@@ -186,10 +195,20 @@ def fit(
     """The network that explains best which hits were used, judged by the newest of the lessons."""
     cut = len(lessons) - max(1, round(VALIDATION * len(lessons)))
     every = np.concatenate([lesson.features for lesson in lessons[:cut]]).astype(np.float64)
-    mean, spread = _scale(every)
+    known = np.isfinite(every)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, every, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, every - mean, 0.0) ** 2).sum(axis=0) / count)
+    spread = np.where(spread > 1e-6, spread, 1.0)  # a feature that never varies is only centred
     training, validation = (padded_lists(part, mean, spread) for part in (lessons[:cut], lessons[cut:]))
     bias = estimate_position_bias(padded_lists(lessons, mean, spread))
-    params = _initial(seed, bias.trust)
+    random = np.random.default_rng(seed)
+    params = {  # no corrections yet: it starts as the order that it gets, weighted by how right that was
+        "inner": random.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN)),
+        "bias": np.zeros(HIDDEN),
+        "outer": np.zeros(HIDDEN),
+        "trust": np.asarray(bias.trust),
+    }
     moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in params.items()}
     before = best_loss = loss(params, validation, bias.eta)[0]
     best, best_step = dict(params), 0
@@ -244,26 +263,6 @@ def padded_lists(lessons: Sequence[Lesson], mean: Tensor, spread: Tensor) -> Pad
     return PaddedLists(scores, features, log_rank, lists, places, candidates, weight)
 
 
-def _scale(every: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and spread of each feature without NaN; a feature that never varies is only centred."""
-    known = np.isfinite(every)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, every, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(known, every - mean, 0.0) ** 2).sum(axis=0) / count)
-    return mean, np.where(spread > 1e-6, spread, 1.0)
-
-
-def _initial(seed: int, trust: float) -> Params:
-    """A network without corrections yet: it starts as the order that it gets, weighted by how right that was."""
-    random = np.random.default_rng(seed)
-    return {
-        "inner": random.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN)),
-        "bias": np.zeros(HIDDEN),
-        "outer": np.zeros(HIDDEN),
-        "trust": np.asarray(trust),
-    }
-
-
 def _adam_step(params: Params, gradient: Params, moments: dict[str, tuple[Tensor, Tensor]], step: int) -> Params:
     """One step of Adam. A better score never counts against a hit, so trust does not fall below 0."""
     updated = {}
@@ -276,11 +275,11 @@ def _adam_step(params: Params, gradient: Params, moments: dict[str, tuple[Tensor
     return updated
 
 
-LEAST = 50
+MIN_RECALLS = 50
 """The fewest recalls with feedback for a training."""
 
 HELD_OUT = 0.4
-LEAST_HELD_OUT = 20
+MIN_HELD_OUT = 20
 
 MARGIN = 0.01
 """The smallest gain in nDCG that switches a model on."""
@@ -290,7 +289,7 @@ LUCK = 0.02
 
 EPOCHS = 2_000
 
-HEAVIEST = 5.0
+MAX_USE_WEIGHT = 5.0
 """The largest weight of one use far down a list."""
 
 
@@ -300,11 +299,13 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
     rerankers = reranker_store(namespace.store, namespace.name)
     rerankers.check_writable()
     count, lessons = namespace.reader.feedback.count(), read_lessons(namespace.reader)
-    if len(lessons) < LEAST:
-        reason = f"{len(lessons)} of the {LEAST} recalls with feedback that it takes; give feedback after recalls"
+    if len(lessons) < MIN_RECALLS:
+        reason = f"{len(lessons)} of the {MIN_RECALLS} recalls with feedback that it takes; give feedback after recalls"
         verdict = Verdict(False, reason, "", namespace.clock(), count, len(lessons))
-        return _save(namespace, rerankers, None, verdict)
-    cut = len(lessons) - max(LEAST_HELD_OUT, round(HELD_OUT * len(lessons)))
+        _must_exist(namespace)
+        rerankers.save(None, verdict)
+        return verdict
+    cut = len(lessons) - max(MIN_HELD_OUT, round(HELD_OUT * len(lessons)))
     with bar("Training the reranker", STEPS, show=progress) as advance:
         result = fit(lessons[:cut], seed, advance)
     figures = judge(result.ranker, lessons[cut:], result.position_bias_in(lessons).at_least, seed)
@@ -312,13 +313,8 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
     needed = "" if on else f", and it must gain {MARGIN:g} and more than luck might give"
     reason = f"{figures.gain:+.3f} nDCG on feedback it had not seen{needed}"
     verdict = Verdict(on, reason, result.ranker.name, namespace.clock(), count, len(lessons), figures)
-    return _save(namespace, rerankers, result.ranker, verdict)
-
-
-def _save(namespace: Namespace, rerankers: RerankerStore, ranker: Ranker | None, verdict: Verdict) -> Verdict:
-    """Store a model, unless the namespace was deleted during the training."""
-    _must_exist(namespace)
-    rerankers.save(ranker, verdict)
+    _must_exist(namespace)  # it may have been deleted during the training
+    rerankers.save(result.ranker, verdict)
     return verdict
 
 
@@ -330,11 +326,6 @@ def _must_exist(namespace: Namespace) -> None:
 def learned_reranker(namespace: Namespace) -> LearnedReranker:
     """The namespace's reranker, or why there is none."""
     return reranker_store(namespace.store, namespace.name).load()
-
-
-def forget_reranker(namespace: Namespace) -> None:
-    """Remove the namespace's reranker; the feedback stays, so that it can be trained again."""
-    reranker_store(namespace.store, namespace.name).remove()
 
 
 def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) -> Figures:
@@ -362,7 +353,7 @@ def ndcg(lesson: Lesson, scores: npt.ArrayLike, position_bias: float) -> float:
 
 def use_weights(lesson: Lesson, position_bias: float) -> Tensor:
     """A use far down the list also counts for the uses that did not happen because nobody looked that far."""
-    return np.minimum(lesson.ranks.astype(np.float64) ** position_bias, HEAVIEST)
+    return np.minimum(lesson.ranks.astype(np.float64) ** position_bias, MAX_USE_WEIGHT)
 
 
 def least_gain(gaps: Tensor, weight: Tensor, seed: int) -> float:
@@ -391,7 +382,11 @@ class BackgroundTraining:
         if train_after <= 0:
             return
         with self._lock:
-            self._new = self._count_new() if self._new is None else self._new + 1
+            if self._new is None:  # recalls with feedback since the last training
+                verdict = learned_reranker(self._namespace).verdict
+                self._new = self._namespace.reader.feedback.count() - (0 if verdict is None else verdict.noted)
+            else:
+                self._new += 1
             if self._new >= train_after and not self.is_running:
                 self._new = 0
                 self._thread = threading.Thread(target=self._train, name="fivefold-training", daemon=True)
@@ -405,11 +400,6 @@ class BackgroundTraining:
         """Wait until the current training has ended, or the time is over."""
         if self._thread is not None:
             self._thread.join(seconds)
-
-    def _count_new(self) -> int:
-        """Recalls with feedback since the last training."""
-        verdict = learned_reranker(self._namespace).verdict
-        return self._namespace.reader.feedback.count() - (0 if verdict is None else verdict.noted)
 
     def _train(self) -> None:
         try:
@@ -443,6 +433,6 @@ def learned_from_use(namespace: Namespace) -> LearnedFromUse:
 
 def unlearn(namespace: Namespace) -> None:
     """Forget the reranker and the correction of the weights; the feedback stays."""
-    forget_reranker(namespace)
+    reranker_store(namespace.store, namespace.name).remove()
     with namespace.transaction() as txn:
         txn.admin.save_learned_value("weights", None)

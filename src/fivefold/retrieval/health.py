@@ -13,7 +13,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.reports import HealthCheck, HealthExample, HealthFinding, HealthReport, ReadKind
 from fivefold.values.times import to_micros
 from fivefold.values.validate import shorten
-from fivefold.writing.secrets_in_records import kinds_of_secrets
+from fivefold.writing.draft import kinds_of_secrets
 
 PAGE = 500
 """Memories and links that are read at once."""

@@ -26,7 +26,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.serialize import Value
-from fivefold.writing.extract.kinds import facets_of
+from fivefold.writing.extract import facets_of
 
 LIKELY = 0.05
 """A memory below this chance is not worth a line of its own in a chat."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -68,10 +68,8 @@ class Backup(Value):
 class Contents:
     """What a file holds."""
 
-    schema: int
-    namespaces: int
-    memories: int
-    keys: int
+    counts: tuple[int, int, int, int]
+    """The version of its schema, and how many namespaces, memories and keys."""
     amiss: tuple[Finding, ...]
 
 
@@ -88,13 +86,27 @@ def back_up(
     Where `target` is a folder, the file in it is named by the store and the time.
     """
     began, taken_at = monotonic(), now or utc_now()
-    path = _target_path(Path(target), store, taken_at)
-    _must_differ(store, path)
+    path, name = Path(target), _name_of(store)
+    if path.is_dir():
+        with suppress(OSError):
+            delete_leftovers(path, f"{name}-")  # killed runs leave files under the names of other times
+        path = path / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db"
+    if "://" in store and not store.startswith(POSTGRES):
+        raise unknown_scheme(store)
+    if store in ("", ":memory:"):
+        raise InvalidInput("a store in memory ends with its process; there is nothing to back up")
+    checked_location(store)
+    if "://" not in store and any(Path(store + end).resolve() == path.resolve() for end in ("", "-wal", "-shm")):
+        raise InvalidInput(f"{str(path)!r} is the store itself; name another file")
     check_target(path, replace)
     with temporary_folder(path) as folder:
         copy = folder / "store.db"
         if store.startswith(POSTGRES):
-            _copy_server(store, copy, progress)
+            with closing(open_store(store)) as origin:
+                only_keys = not origin.namespaces() and origin.keys.has_any()
+            if not only_keys:  # a server may have keys before it has a namespace
+                migrate(store, str(copy), live=True, progress=progress)
+            carry_keys(store, str(copy))
             models = models_of(str(copy))
         else:
             copy_file(Path(store), copy, progress)
@@ -107,10 +119,7 @@ def back_up(
         str(path),
         printable(store),
         taken_at,
-        contents.schema,
-        contents.namespaces,
-        contents.memories,
-        contents.keys,
+        *contents.counts,
         len(models),
         size,
         round(monotonic() - began, 3),
@@ -135,35 +144,23 @@ def back_up_repeatedly(
     target = Path(folder)
     if not target.is_dir():
         raise InvalidInput(f"{str(target)!r} is not a folder; repeated backups need one")
-    with _versions(store) as version:
+    with ExitStack() as stack:
+        connection = None  # a server has no number that changes with each write
+        if not store.startswith(POSTGRES) and Path(store).exists():
+            connection = stack.enter_context(closing(_reading(Path(store))))
         before: object = None
         while True:
-            now = version()
+            now = None if connection is None else int(connection.pragma("data_version"))
             if now is None or now != before:
                 before, moment = now, clock()
                 report(back_up(store, target, now=moment))
-                _delete_older(target, store, moment - keep)
+                name = _name_of(store)
+                *earlier, _ = sorted(target.glob(f"{name}-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"))
+                for path in earlier:
+                    if path.stem.removeprefix(f"{name}-") < f"{moment - keep:%Y%m%dT%H%M%SZ}":
+                        path.unlink()
             if ended.wait(every_s):
                 return
-
-
-@contextmanager
-def _versions(store: str) -> Iterator[Callable[[], int | None]]:
-    """Gives a number that changes with each write to a file, and None for a server, which has no such number."""
-    if store.startswith(POSTGRES) or not Path(store).exists():
-        yield lambda: None
-        return
-    with closing(_reading(Path(store))) as connection:
-        yield lambda: int(connection.pragma("data_version"))
-
-
-def _delete_older(folder: Path, store: str, before: datetime) -> None:
-    """Delete the backups of a store that were taken before a moment; the last one stays."""
-    name = _name_of(store)
-    *earlier, _ = sorted(folder.glob(f"{name}-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"))
-    for path in earlier:
-        if path.stem.removeprefix(f"{name}-") < f"{before:%Y%m%dT%H%M%SZ}":
-            path.unlink()
 
 
 def _name_of(store: str) -> str:
@@ -198,33 +195,15 @@ def printable(store: str) -> str:
     return addresses(store).label
 
 
-def _target_path(target: Path, store: str, taken_at: datetime) -> Path:
-    """Where the backup goes; killed runs leave files under the names of other times, which are deleted here."""
-    if not target.is_dir():
-        return target
-    name = _name_of(store)
-    with suppress(OSError):
-        delete_leftovers(target, f"{name}-")
-    return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db"
-
-
-def _must_differ(store: str, path: Path) -> None:
-    if "://" in store and not store.startswith(POSTGRES):
-        raise unknown_scheme(store)
-    if store in ("", ":memory:"):
-        raise InvalidInput("a store in memory ends with its process; there is nothing to back up")
-    checked_location(store)
-    if "://" not in store and any(Path(store + end).resolve() == path.resolve() for end in ("", "-wal", "-shm")):
-        raise InvalidInput(f"{str(path)!r} is the store itself; name another file")
-
-
 def copy_file(source: Path, copy: Path, progress: bool) -> None:
     """Copy a fivefold file page by page as it is now, whatever is written to it meanwhile; it is not changed."""
     if not source.exists():
         raise NotFound(f"there is no store at {str(source)!r} to copy from")
     with (
         plain_errors(str(source)),
-        _new_file(copy) as written,
+        open(
+            os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "rb"
+        ) as written,  # to be used here alone, as closing it drops SQLite's locks
         closing(_reading(source)) as origin,
         closing(apsw.Connection(str(copy))) as goal,
     ):
@@ -238,26 +217,7 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
                 backup.step(PAGES)
                 os.fsync(written)  # all at the end would stop the commits of others for as long as that takes
                 advance(before - backup.remaining)
-        _stand_alone(goal)
-
-
-@contextmanager
-def _new_file(copy: Path) -> Iterator[int]:
-    """The number of a new private file; nobody else may use it, since closing it would drop SQLite's locks."""
-    number = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    try:
-        yield number
-    finally:
-        os.close(number)
-
-
-def _copy_server(address: str, copy: Path, progress: bool) -> None:
-    """Every namespace and all keys; a server may have keys before it has a namespace."""
-    with closing(open_store(address)) as origin:
-        only_keys = not origin.namespaces() and origin.keys.has_any()
-    if not only_keys:
-        migrate(address, str(copy), live=True, progress=progress)
-    carry_keys(address, str(copy))
+        goal.execute("PRAGMA journal_mode = DELETE")  # one file without a log, which can be read where nobody can write
 
 
 def _reading(source: Path) -> apsw.Connection:
@@ -266,14 +226,9 @@ def _reading(source: Path) -> apsw.Connection:
     return connect(str(source), read_only=not writable)
 
 
-def _stand_alone(connection: apsw.Connection) -> None:
-    """Make it one file without a log next to it, which can be read where nothing can be written."""
-    connection.execute("PRAGMA journal_mode = DELETE")
-
-
 def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
     with connection_to(copy) as connection:
-        _stand_alone(connection)
+        connection.execute("PRAGMA journal_mode = DELETE")
         with transaction(connection):
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -311,7 +266,11 @@ def check_contents(copy: Path, progress: bool) -> Contents:
         schema = int(connection.pragma("user_version"))
         names = rows(connection, "SELECT key, name FROM namespaces ORDER BY key")
         with bar("Checking", 1 + len(names), show=progress) as advance:
-            _must_be_sound(connection)
+            problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            broken = problems or connection.execute("PRAGMA foreign_key_check").fetchall()
+            if broken:
+                fault = problems[0] if problems else f"{len(broken)} rows point nowhere"
+                raise StoreError(f"it is damaged, and the copy was not kept: {fault}")
             advance(1)
             amiss = [one for one in check_rows(connection) if not one.ok]
             for key, name in names if schema == migrations()[-1][0] else ():
@@ -320,16 +279,7 @@ def check_contents(copy: Path, progress: bool) -> Contents:
                 advance(1)
         memories = number(connection, "SELECT count(*) FROM memories") or 0
         keys = number(connection, "SELECT count(*) FROM api_keys") or 0 if schema >= FIRST_VERSION else 0
-    return Contents(schema, len(names), memories, keys, tuple(amiss))
-
-
-def _must_be_sound(connection: apsw.Connection) -> None:
-    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-    if problems:
-        raise StoreError(f"it is damaged, and the copy was not kept: {problems[0]}")
-    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
-    if broken:
-        raise StoreError(f"it is damaged, and the copy was not kept: {len(broken)} rows point nowhere")
+    return Contents((schema, len(names), memories, keys), tuple(amiss))
 
 
 # Replacing a store by a backup: a copy is checked in the same folder, and then takes the store's name in one step.
@@ -375,16 +325,7 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
     else:
         taken_at, models, contents = _to_file(source, Path(store), replace, progress)
     return Restored(
-        printable(store),
-        str(source),
-        taken_at,
-        contents.schema,
-        contents.namespaces,
-        contents.memories,
-        contents.keys,
-        models,
-        round(monotonic() - began, 3),
-        contents.amiss,
+        printable(store), str(source), taken_at, *contents.counts, models, round(monotonic() - began, 3), contents.amiss
     )
 
 
@@ -411,7 +352,7 @@ def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tup
         copy = Path(folder) / "store.db"
         taken_at, models, contents = _unpack_store(source, copy, progress)
         try:
-            if contents.namespaces:
+            if contents.counts[1]:
                 migrate(str(copy), address, restart=replace, progress=progress)
             carry_keys(str(copy), address)
         except UnfinishedCopy as error:
@@ -442,25 +383,18 @@ def _swap(copy: Path, target: Path, replace: bool) -> None:
     with _claim(target):
         for end in ("-wal", "-shm", "-journal"):
             Path(f"{target}{end}").unlink(missing_ok=True)
-        with _set_aside(learned_of(target), copy):
+        learned, aside = learned_of(target), copy.parent / "replaced"
+        if learned.exists():
+            os.rename(learned, aside)
+        try:
             move_into_place(copy, target, replace)
+        except BaseException:
+            if aside.exists() and copy.exists():  # the copy could not take the store's place
+                os.rename(aside, learned)
+            raise
     if learned_of(copy).exists():
         os.rename(learned_of(copy), learned_of(target))
         sync(target.parent)
-
-
-@contextmanager
-def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
-    """The old store's rerankers go with it; they come back where the copy could not take its place."""
-    aside = copy.parent / "replaced"
-    if learned.exists():
-        os.rename(learned, aside)
-    try:
-        yield
-    except BaseException:
-        if aside.exists() and copy.exists():
-            os.rename(aside, learned)
-        raise
 
 
 @contextmanager
@@ -482,23 +416,18 @@ def _claim(target: Path) -> Iterator[None]:
         closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as connection,
     ):
         connection.set_busy_timeout(PATIENCE_MS)
-        _lock(connection, target)
+        try:  # to leave its write-ahead log, SQLite needs the file for itself, and writes the rest of the log into it
+            with suppress(NewerSchema):  # replacing a newer store by an older one is allowed
+                version_of(connection, str(target), migrations()[-1][0])
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError):
+            raise _in_use(target) from None
+        except (apsw.CorruptError, apsw.NotADBError):
+            pass  # damaged, and so to be replaced
         yield
 
 
 def _in_use(target: Path) -> StoreError:
     return StoreError(f"{str(target)!r} is in use; stop the server and every program that has it open, then try again")
-
-
-def _lock(connection: apsw.Connection, target: Path) -> None:
-    """To leave its write-ahead log, SQLite needs the file for itself, and then writes the rest of the log into it."""
-    try:
-        with suppress(NewerSchema):  # replacing a newer store by an older one is allowed
-            version_of(connection, str(target), migrations()[-1][0])
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("BEGIN EXCLUSIVE")
-    except (apsw.BusyError, apsw.LockedError):
-        raise _in_use(target) from None
-    except (apsw.CorruptError, apsw.NotADBError):
-        return  # damaged, and so to be replaced

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import json
 from collections import Counter
@@ -37,11 +36,10 @@ from fivefold.values.validate import (
     refusal,
     too_deep,
 )
-from fivefold.writing.draft import Draft, ReportBuilder
+from fivefold.writing.draft import Draft, ReportBuilder, refuse_secrets
 from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
-from fivefold.writing.repeats import FORGOTTEN
-from fivefold.writing.secrets_in_records import refuse_secrets
+from fivefold.writing.relations import FORGOTTEN
 from fivefold.writing.sessions import backfill_previous, drop_readings_after, log_turn, refresh_session
 
 _RECORD = frozenset(RECORD_FIELDS)
@@ -74,18 +72,15 @@ def export_lines(reader: Reader) -> Iterator[str]:
 
 def line_of(memory: Memory, extraction: Extraction, links: Iterable[Link]) -> Json:
     """A memory as it is exported."""
-    data = dataclasses.replace(memory, metadata={}).to_dict()
+    data = replace(memory, metadata={}).to_dict()
     del data["namespace"]
     data["metadata"] = memory.metadata
     data["extracted"] = extraction_data(extraction)
-    data["links"] = [_link_data(link) for link in links]
+    data["links"] = [
+        [link.relation, link.target, link.why, *([link.chance] if link.relation in WITH_CHANCE else [])]
+        for link in links
+    ]
     return data
-
-
-def _link_data(link: Link) -> list[object]:
-    """A link without its source; its chance is behind where its kind has one."""
-    chance = [link.chance] if link.relation in WITH_CHANCE else []
-    return [link.relation, link.target, link.why, *chance]
 
 
 def export_jsonl(namespace: Namespace, path: Path) -> int:
@@ -107,13 +102,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     except OSError as error:
         raise StoreError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
     return count
-
-
-def check_lines(path: Path, namespace: str) -> Counter[type[Record | Draft]]:
-    """Read every line to its end before any is stored; gives how many there are of each kind."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InvalidFile(path, "can be read only once; save its content to a file, and import that")
-    return Counter(type(item) for item in read_lines(path, namespace))
 
 
 def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
@@ -180,7 +168,7 @@ def _record(data: Json, seen: Counter[str]) -> Record:
     canonical = json.dumps(data, sort_keys=True, ensure_ascii=False)
     seen[canonical] += 1
     try:
-        return dataclasses.replace(record, id=replay_id(canonical, seen[canonical]))
+        return replace(record, id=replay_id(canonical, seen[canonical]))
     except UnicodeEncodeError:
         raise InvalidInput("a value holds half a surrogate pair; it is not valid Unicode text") from None
 
@@ -207,14 +195,14 @@ def draft_of(data: Json, namespace: str) -> Draft:
     own = {name: values.get(name, _ABSENT.get(name)) for name in _MEMORY}
     memory = build(Memory, {**own, "namespace": namespace})
     record = Record(**{name: getattr(memory, name) for name in RECORD_FIELDS})
-    extraction, links = _extraction(memory, values.get("extracted")), _links(memory, values.get("links", []))
-    return Draft(record, memory, extraction, _hash(memory), links=links)
-
-
-def _links(memory: Memory, value: object) -> tuple[Link, ...]:
-    if not isinstance(value, list) or not all(isinstance(link, list) and len(link) in (3, 4) for link in value):
+    extracted, links = values.get("extracted"), values.get("links", [])
+    if not isinstance(extracted, dict):
+        raise InvalidInput("extracted must be an object")
+    extraction = extraction_of(memory, extracted)
+    if not isinstance(links, list) or not all(isinstance(link, list) and len(link) in (3, 4) for link in links):
         raise InvalidInput("links must be a list of [relation, target, why], and a chance for likely and repeats")
-    return tuple(_link(memory, *link) for link in value)
+    hash = content_hash(memory.session_id if memory.kind == "session" else memory.speaker, memory.content)
+    return Draft(record, memory, extraction, hash, links=tuple(_link(memory, *link) for link in links))
 
 
 def _link(memory: Memory, relation: object, target: object, why: object, chance: object = None) -> Link:
@@ -230,17 +218,6 @@ def _link(memory: Memory, relation: object, target: object, why: object, chance:
     )
 
 
-def _extraction(memory: Memory, extracted: object) -> Extraction:
-    if not isinstance(extracted, dict):
-        raise InvalidInput("extracted must be an object")
-    return extraction_of(memory, extracted)
-
-
-def _hash(memory: Memory) -> bytes:
-    first = memory.session_id if memory.kind == "session" else memory.speaker
-    return content_hash(first, memory.content)
-
-
 # Importing JSON lines: exported memories are restored as they were, other records are remembered.
 
 T = TypeVar("T", Draft, Record)
@@ -249,7 +226,11 @@ T = TypeVar("T", Draft, Record)
 def import_jsonl(namespace: Namespace, path: Path, *, progress: bool = False) -> Report:
     """Check every line, then restore the exported memories and remember the rest. A second import adds nothing."""
     report = ReportBuilder()
-    counts = check_lines(path, namespace.name)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InvalidFile(path, "can be read only once; save its content to a file, and import that")
+    counts = Counter(
+        type(item) for item in read_lines(path, namespace.name)
+    )  # each line to its end before any is stored
 
     def lines(kind: type[T]) -> Iterator[T]:
         return (item for item in read_lines(path, namespace.name) if isinstance(item, kind))
@@ -286,17 +267,12 @@ def restore(
         txn.statements.end_superseded()
     with bar("Embedding", len(report.stored), show=progress) as advance:
         fill(namespace, model, "active", advance)
-    _build_sessions(namespace, sorted(session_ids))
-    return report
-
-
-def _build_sessions(namespace: Namespace, session_ids: Sequence[str]) -> None:
-    """The memory of a session that has other turns than those it was built from."""
     with namespace.transaction() as txn:
-        for session_id in session_ids:
+        for session_id in sorted(session_ids):
             turns, built_from, _ = txn.sessions.size(session_id)
             if turns != built_from:
                 refresh_session(session_id, namespace, txn, at_once=True)
+    return report
 
 
 def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft], report: ReportBuilder) -> None:
@@ -305,11 +281,8 @@ def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft]
     with namespace.transaction(model) as txn:
         known = txn.memories.existing_ids([item.memory.id for item in batch])
         new = [item for item in batch if item.memory.id not in known]
-        part.merged += [
-            Merged(item.memory.id, "a memory with this id is already stored")
-            for item in batch
-            if item.memory.id in known
-        ]
+        stored = (item.memory.id for item in batch if item.memory.id in known)
+        part.merged += [Merged(id, "a memory with this id is already stored") for id in stored]
         txn.forgotten.look_up([(item.memory, item.content_hash) for item in new])
         for item in new:
             if txn.forgotten.has(item.memory, item.content_hash):
@@ -333,7 +306,7 @@ def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
             item.memory = replace(memory, next_user_text=None)
         log_turn(item, txn)
         report.sessions.setdefault(memory.session_id)
-    if memory.kind == "session" and memory.session_id and _has_memory(txn, memory.session_id):
+    if memory.kind == "session" and memory.session_id and txn.sessions.memory_row(memory.session_id) is not None:
         report.merged.append(Merged(memory.id, f"session {memory.session_id!r} has a memory of its own already"))
         return
     row = txn.memories.add(item.entry())
@@ -344,7 +317,3 @@ def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
         turns, _, _ = txn.sessions.size(memory.session_id)
         txn.sessions.mark_built(memory.session_id, row, turns)
     report.stored.append(memory.id)
-
-
-def _has_memory(txn: Writer, session_id: str) -> bool:
-    return txn.sessions.memory_row(session_id) is not None

@@ -10,14 +10,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
 from fivefold.errors import Call, InvalidInput, MissingExtra, NotFound, StoreError, UnfinishedCopy
-from fivefold.learning.model_store import reranker_store
+from fivefold.learning.reranker import reranker_store
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.interface import Entry, Snapshot, Store, Writer
+from fivefold.stores.interface import Snapshot, Store, Writer
 from fivefold.stores.tables import (
     COPY_MARK,
     FAMILIES,
@@ -33,7 +33,7 @@ from fivefold.stores.tables import (
 from fivefold.text.progress import bar
 from fivefold.values.entities import Extraction
 from fivefold.values.serialize import Value
-from fivefold.writing.indexing import index_entry
+from fivefold.writing.draft import index_entry
 
 BATCH_ROWS = 2_000
 BATCH_SIZE = 16_000_000
@@ -76,18 +76,6 @@ class _Copy(Value):
     table: str = NAMESPACES.name
     after: Sequence[object] = ()
 
-    def is_of(self, look: Snapshot) -> bool:
-        """Whether the source holds as much as when the copy began, up to the same keys."""
-        return self.counts == look.counts() and self.last == _last(look)
-
-    def encloses(self, look: Snapshot) -> bool:
-        """Whether all keys of the target are among those reserved for the copy."""
-        return all(
-            self.shift[family] < least and most <= self.shift[family] + self.last[family]
-            for family, (least, most) in look.bounds().items()
-            if most
-        )
-
 
 def migrate(
     source: str,
@@ -107,9 +95,9 @@ def migrate(
         if location in ("", ":memory:"):
             raise InvalidInput("a migration goes from one file or PostgreSQL address to another; name both")
     _must_be_there(source)
-    with _open(source) as origin:
+    with closing(open_store(source)) as origin:
         chosen = _choose(origin, namespaces)
-        with _open(target) as goal:
+        with closing(open_store(target)) as goal:
             with origin.snapshot(chosen[0]) as one, goal.snapshot(chosen[0]) as other:
                 if one.store == other.store:
                     raise InvalidInput("source and target are the same store; name another target")
@@ -131,15 +119,6 @@ def _must_be_there(location: str) -> None:
         there, location = is_there(location)
     if not there:
         raise NotFound(f"there is no store at {location!r} to copy from")
-
-
-@contextmanager
-def _open(location: str) -> Iterator[Store]:
-    store = open_store(location)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def _choose(origin: Store, names: Sequence[str]) -> list[str]:
@@ -171,7 +150,11 @@ def _move(
             look = looks.enter_context(origin.snapshot(namespace))
         with bar(f"Checking {which}", total, show=progress) as advance:
             tables = _compare(look, goal, namespace, copy, advance)
-    _copy_reranker(origin, goal, namespace)
+    learned, reranker = reranker_store(origin, namespace).load(), reranker_store(goal, namespace)
+    if learned.verdict is not None:  # each store keeps it in its own way, outside its rows
+        reranker.save(learned.ranker, learned.verdict)
+    elif reranker.load().verdict is not None:
+        reranker.remove()
     if copy is not None:
         with goal.write(namespace) as txn:
             _must_stand(txn, goal, copy)
@@ -179,15 +162,6 @@ def _move(
     rows = {item.table: item.rows for item in tables}
     whole = hashlib.sha256("\n".join(item.checksum for item in tables).encode()).hexdigest()
     return Migrated(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
-
-
-def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
-    """Copy the reranker trained from use; each store keeps it in its own way, outside its rows."""
-    learned, target = reranker_store(origin, namespace).load(), reranker_store(goal, namespace)
-    if learned.verdict is not None:
-        target.save(learned.ranker, learned.verdict)
-    elif target.load().verdict is not None:
-        target.remove()
 
 
 def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
@@ -198,38 +172,34 @@ def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
         )
     where = f"namespace {namespace!r} of {goal.location!r}"
     with goal.write(namespace) as txn:
-        stored = txn.admin.learned_value(COPY_MARK)
-        here = txn.importer.snapshot()
-        if stored is None and not _is_empty(here):
-            if here.counts() == look.counts():
-                return None
-            raise InvalidInput(_occupied(where))
-        if stored is not None:
+        stored, here = txn.admin.learned_value(COPY_MARK), txn.importer.snapshot()
+        counts, last = look.counts(), _last(look)
+        if stored is None:
+            total = sum(count for table, count in here.counts().items() if table != NAMESPACES.name)
+            if total or any(settings != "{}" for _, settings in here.rows(NAMESPACES)):
+                if here.counts() == counts:
+                    return None
+                raise InvalidInput(_occupied(where))
+        else:
             copy = _Copy(**stored)
-            if not copy.encloses(here):
+            if not all(  # all keys of the target are among those reserved for the copy
+                copy.shift[family] < low and high <= copy.shift[family] + copy.last[family]
+                for family, (low, high) in here.bounds().items()
+                if high
+            ):
                 raise InvalidInput(
                     f"{where} was written to while it was being copied; forget what was added, or name another target"
                 )
             if not restart:
-                return _resume(copy, look, origin, where)
+                if copy.store != look.store:
+                    raise UnfinishedCopy(f"{where} holds an unfinished copy of {copy.source!r}")
+                if (copy.counts, copy.last) != (counts, last):
+                    raise UnfinishedCopy(f"{origin.location!r} has changed since its copy to {where} began")
+                return copy
             txn.importer.clear()
-        last = _last(look)
-        copy = _Copy(origin.location, look.store, look.counts(), last, txn.importer.reserve_keys(last))
+        copy = _Copy(origin.location, look.store, counts, last, txn.importer.reserve_keys(last))
         txn.admin.save_learned_value(COPY_MARK, copy.to_dict())
     return copy
-
-
-def _resume(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
-    if copy.store != look.store:
-        raise UnfinishedCopy(f"{where} holds an unfinished copy of {copy.source!r}")
-    if not copy.is_of(look):
-        raise UnfinishedCopy(f"{origin.location!r} has changed since its copy to {where} began")
-    return copy
-
-
-def _is_empty(look: Snapshot) -> bool:
-    total = sum(count for table, count in look.counts().items() if table != NAMESPACES.name)
-    return total == 0 and all(settings == "{}" for _, settings in look.rows(NAMESPACES))
 
 
 def _occupied(where: str) -> str:
@@ -250,7 +220,8 @@ def _copy_rows(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance
         after = copy.after if table.name == copy.table else ()
         for batch in _batches(look.rows(table, after)):
             rows = [table.shift_keys(row, copy.shift) for row in batch]
-            entries = [_entry(namespace, row) for row in rows] if table is MEMORIES else []
+            stored = [memory_of(namespace, row[: len(MEMORY_COLUMNS)]) for row in rows] if table is MEMORIES else []
+            entries = [index_entry(memory, Extraction()) for memory in stored]  # as their words are indexed
             with goal.write(namespace) as txn:
                 _must_stand(txn, goal, copy)
                 txn.importer.import_rows(table, rows)
@@ -273,11 +244,6 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _entry(namespace: str, row: Row) -> Entry:
-    """A memory as its words are indexed; all else of it is copied as it is."""
-    return index_entry(memory_of(namespace, row[: len(MEMORY_COLUMNS)]), Extraction())
 
 
 def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:

@@ -99,7 +99,12 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
         with plain_errors(source), closing(apsw.Connection(str(copy))) as connection:
             file = DamagedFile(connection)
             found = _read(file, folder)
-            parts = _parts(file, found)
+            named, pins = file.namespaces(), file.embedders()
+            for key in found.lines:
+                if key not in named:
+                    named[key] = (f"salvaged-{key}", "{}")
+                    found.notes.append(f"the name of a namespace is lost; its memories are in 'salvaged-{key}'")
+            parts = {key: _Part(*own, found.lines.get(key), pins.get(key)) for key, own in named.items()}
             open_store(str(folder / "store.db")).close()
             with connection_to(folder / "store.db") as new, transaction(new):
                 for table in file.carry(new):
@@ -119,7 +124,12 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
     for as_read in chain(file.memories(), file.scattered()):
         if as_read.id in found.ids.get(as_read.namespace, ()):
             continue
-        row, doubt = _checked(as_read, sums.get(as_read.values["row"]))
+        row, doubt, checksum = as_read, "", sums.get(as_read.values["row"])
+        if checksum is not None and not as_read.agrees(checksum):
+            mended = as_read.mended(checksum)  # a changed bit is put right if the checksum tells which
+            row, doubt = as_read, "its text is what was stored, some other column may not be"
+            if mended is not None:
+                row, doubt = mended[0], f"one bit of its column {mended[1]!r} was put right"
         if row.id in found.ids.get(row.namespace, ()):
             continue
         try:
@@ -127,7 +137,10 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
         except _FAULTS as error:
             faults.setdefault((row.namespace, row.id), f"its row is damaged: {error}")
             continue
-        _add(found, row.namespace, line, folder)
+        found.ids.setdefault(row.namespace, set()).add(line["id"])
+        path = found.lines.setdefault(row.namespace, folder / f"{len(found.lines)}.jsonl")
+        with path.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
         if doubt or without:
             left_out = f"it came along without {', '.join(without)}" if without else doubt
             found.notes.append(f"memory {row.id!r} was damaged: {left_out}")
@@ -140,23 +153,6 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
             found.notes.append(f"the {what} are not all what was stored; they came along as far as they can be read")
     found.lost = [(key, id, why) for (key, id), why in faults.items() if id not in found.ids.get(key, ())]
     return found
-
-
-def _checked(row: FoundRow, sum: int | None) -> tuple[FoundRow, str]:
-    """The row, with a changed bit put right if its checksum tells which, and what is to be said about it."""
-    if sum is None or row.agrees(sum):
-        return row, ""
-    mended = row.mended(sum)
-    if mended is not None:
-        return mended[0], f"one bit of its column {mended[1]!r} was put right"
-    return row, "its text is what was stored, some other column may not be"
-
-
-def _add(found: _Find, namespace: int, line: Json, folder: Path) -> None:
-    found.ids.setdefault(namespace, set()).add(line["id"])
-    path = found.lines.setdefault(namespace, folder / f"{len(found.lines)}.jsonl")
-    with path.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def _sound_memory(row: FoundRow, links: Callable[[int], Iterable[Link]]) -> tuple[Json, list[str]]:
@@ -187,16 +183,6 @@ def _links(source: int, links: dict[int, list[tuple[int, str, str, float]]], ids
     for target, relation, why, chance in links.get(source, ()):
         if target in ids and source in ids:
             yield Link(ids[source], ids[target], relation, why, chance)  # type: ignore[arg-type]
-
-
-def _parts(file: DamagedFile, found: _Find) -> dict[int, _Part]:
-    """Every namespace by its key; one whose name is lost is named by that."""
-    named, pins = file.namespaces(), file.embedders()
-    for key in found.lines:
-        if key not in named:
-            named[key] = (f"salvaged-{key}", "{}")
-            found.notes.append(f"the name of a namespace is lost; its memories are in 'salvaged-{key}'")
-    return {key: _Part(name, settings, found.lines.get(key), pins.get(key)) for key, (name, settings) in named.items()}
 
 
 def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list[str], progress: bool) -> int:

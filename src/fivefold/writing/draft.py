@@ -1,20 +1,89 @@
-"""A draft: the memory that a record becomes, with what the extractor reads out of it."""
+"""Drafts: the memories that records become, with their index entries and vectors, and the secrets they may not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from fivefold.models.embedders import Embedder
+import numpy as np
+
+from fivefold.errors import InvalidInput
+from fivefold.models.embedders import Embedder, read_passages, unit
 from fivefold.settings import Settings
-from fivefold.stores.interface import Entry
-from fivefold.text.passages import texts_to_embed
+from fivefold.stores.interface import Entry, Writer
+from fivefold.text import passages
+from fivefold.text.passages import PassageTexts, texts_to_embed
+from fivefold.text.secrets_in_text import PASSWORD_KINDS, find_secrets, kind_of_key, mask_secrets
 from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import RECORD_FIELDS, Memory, Record, origin_of
+from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, Memory, Record, origin_of
 from fivefold.values.reports import Link, Merged, Report
-from fivefold.writing.indexing import NO_VECTORS, MemoryVectors, index_entry, read_texts
+from fivefold.values.validate import MAX_NAME
+from fivefold.values.vectors import PassageVectors, Vector, VectorField
+
+# What the indexes hold of a memory: its lexemes and its vectors. Every index entry is built here.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryVectors:
+    """What a model reads from one memory: a vector for each of its fields, and the passages of its content."""
+
+    fields: Mapping[VectorField, Vector] = field(default_factory=dict)
+    passages: tuple[PassageVectors, ...] = ()
+
+
+NO_VECTORS = MemoryVectors()
+
+
+def index_entry(
+    memory: Memory, extraction: Extraction, content_hash: bytes = b"", vectors: MemoryVectors = NO_VECTORS
+) -> Entry:
+    """The memory with its lexemes; hash and vectors only where the memory is stored and not just indexed again."""
+    predicate, content = passages.lexemes_to_index(memory)
+    return Entry(
+        memory=memory,
+        extraction=extraction,
+        content_hash=content_hash,
+        predicate_lexemes=predicate,
+        content_lexemes=content,
+        vectors=vectors.fields,
+        passages=vectors.passages,
+    )
+
+
+def all_entries(txn: Writer, advance: Callable[[int], None] = lambda done: None) -> Iterator[Entry]:
+    """The index entry of every stored memory, in the order of the rows."""
+    after = 0
+    while batch := txn.memories.scan(after):
+        for memory, extraction in batch:
+            yield index_entry(memory, extraction)
+        after = batch[-1][0].row
+        advance(len(batch))
+
+
+def read_texts(texts: Sequence[PassageTexts], model: Embedder) -> list[MemoryVectors]:
+    """The vectors of each memory's fields and passages; a passage that occurs more than once is read once."""
+    unique = list(dict.fromkeys(passage for fields in texts for read in fields.values() for passage in read))
+    reading_of = dict(zip(unique, read_passages(model, unique), strict=True))
+    found = []
+    for own in texts:
+        vectors = {field: centre([reading_of[passage].vector for passage in read]) for field, read in own.items()}
+        full = [reading_of[passage] for passage in own["full"]]
+        several = len(full) > 1
+        parts = tuple(PassageVectors(reading.tokens, reading.vector if several else None) for reading in full)
+        found.append(MemoryVectors(vectors, parts))
+    return found
+
+
+def centre(vectors: Sequence[Vector]) -> Vector:
+    """What several texts are about together: the mean of their vectors, at unit length."""
+    if len(vectors) == 1:
+        return vectors[0]
+    mean: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
+    return mean
+
 
 _EXTRACTED = {name: RECORD_FIELDS[name].checker for name in ("type", "importance", "memory_score")}
 
@@ -31,7 +100,7 @@ class Draft:
     links: tuple[Link, ...] = ()
     before: Draft | Memory | None = None
     """The turn before it in its session, which is read along."""
-    echo: Memory | None = None
+    recalled: Memory | None = None
     """The memory that it only repeats, which was recalled a moment ago."""
     inserted: bool = False
     """Whether it came after turns that follow it in its session."""
@@ -48,47 +117,32 @@ class Draft:
 def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
     """Extract what the record says and lay out the memory that it becomes."""
     event_at = record.event_at or now
-    extraction = _checked(extractor.extract(record if record.event_at else replace(record, event_at=event_at)))
-    kind = record.kind or ("turn" if record.session_id else "note")
-    memory = Memory(
+    extraction = extractor.extract(record if record.event_at else replace(record, event_at=event_at))
+    for name, check in _EXTRACTED.items():  # an extractor may be anyone's
+        check(getattr(extraction, name, None), f"the extractor's {name}")
+    memory = new_memory(
+        record,
+        namespace,
+        now,
         id=record.id or new_id(),
-        namespace=namespace,
-        content=record.content,
-        kind=kind,
+        kind=record.kind or ("turn" if record.session_id else "note"),
         type=extraction.type,
-        speaker=record.speaker,
-        session_id=record.session_id,
-        turn_index=record.turn_index,
         predicate=extraction.predicate,
-        user_text=record.user_text,
-        assistant_text=record.assistant_text,
-        next_user_text=record.next_user_text,
-        tags=record.tags,
-        task_tag=record.task_tag,
         event_at=event_at,
-        created_at=now,
-        valid_from=record.valid_from,
-        valid_to=record.valid_to,
-        superseded_by=None,
         importance=extraction.importance if record.importance is None else record.importance,
         memory_score=extraction.memory_score if record.memory_score is None else record.memory_score,
         confidence=1.0 if record.confidence is None else record.confidence,
-        seen_count=1,
-        access_count=0,
-        last_accessed_at=None,
-        expires_at=record.expires_at,
-        pinned=bool(record.pinned),
         origin=record.origin or origin_of(record.speaker),
-        metadata=record.metadata,
     )
     return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
 
 
-def _checked(extraction: Extraction) -> Extraction:
-    """What an extractor gave, if its single values can be stored; an extractor may be anyone's."""
-    for name, check in _EXTRACTED.items():
-        check(getattr(extraction, name, None), f"the extractor's {name}")
-    return extraction
+def new_memory(record: Record, namespace: str, now: datetime, **known: object) -> Memory:
+    """A memory that nobody has used yet: what is `known` of it, and for the rest what the record says."""
+    said: dict[str, Any] = {name: getattr(record, name) for name in RECORD_FIELDS}
+    unused = {"superseded_by": None, "seen_count": 1, "access_count": 0, "last_accessed_at": None}
+    own = {"namespace": namespace, "created_at": now, "pinned": bool(record.pinned)}
+    return Memory(**{**said, **unused, **own, **known})
 
 
 def expire_by_type(item: Draft, settings: Settings) -> None:
@@ -122,21 +176,107 @@ class ReportBuilder:
 
     def include(self, part: ReportBuilder | Report) -> None:
         """Add what another transaction did."""
-        self.stored.extend(part.stored)
-        self.merged.extend(part.merged)
-        self.linked.extend(part.linked)
-        self.superseded.extend(part.superseded)
+        for name in ("stored", "merged", "linked", "superseded", "notes"):
+            getattr(self, name).extend(getattr(part, name))
         self.entities.update(dict.fromkeys(part.entities))
         self.sessions.update(dict.fromkeys(part.sessions))
-        self.notes.extend(part.notes)
 
     def build(self) -> Report:
-        return Report(
-            stored=tuple(self.stored),
-            merged=tuple(self.merged),
-            linked=tuple(self.linked),
-            superseded=tuple(self.superseded),
-            entities=tuple(self.entities),
-            sessions=tuple(self.sessions),
-            notes=tuple(dict.fromkeys(self.notes)),
-        )
+        parts = {part.name: tuple(getattr(self, part.name)) for part in fields(self)}
+        return Report(**{**parts, "notes": tuple(dict.fromkeys(self.notes))})
+
+
+# Secrets in what is to be remembered: kept, noted, masked or refused, as the namespace's settings say.
+
+_NAMES = ("speaker", "session_id", "predicate", "task_tag", "tags")
+_SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")
+"""The fields that can hold a secret."""
+
+Mask = Callable[[str], bool]
+"""Whether secrets of a kind are to be masked."""
+
+
+def without_secrets(record: Record, settings: Settings) -> Record:
+    """The record as it may be stored, with a note for each secret that was found."""
+    refuse_secrets([record], settings)
+    changes: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, kinds in _secrets(record, settings):
+        for kind in kinds:
+            done = "is masked" if _treatment(kind, settings) == "mask" else "is stored as it is"
+            notes.append(f"{name} seems to contain {kind}, which {done}")
+        if any(_treatment(kind, settings) == "mask" for kind in kinds):
+            masked = _masked(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask")
+            if name == "tags":  # what is masked in a name or a tag still has a name's length
+                changes[name] = tuple(dict.fromkeys(tag[:MAX_NAME] for tag in masked))
+            else:
+                changes[name] = masked[:MAX_NAME] if name in _NAMES else masked
+    return replace(record, notes=(*record.notes, *notes), **changes) if notes else record
+
+
+def refuse_secrets(records: Iterable[Record], settings: Settings) -> None:
+    """Raise an error for the first secret that the settings refuse."""
+    if "refuse" not in (settings.secrets, settings.passwords):
+        return
+    for record in records:
+        for name, kinds in _secrets(record, settings):
+            for kind in kinds:
+                if _treatment(kind, settings) == "refuse":
+                    setting = "passwords" if kind in PASSWORD_KINDS else "secrets"
+                    advice = f"take it out, or set {setting}='mask' to have it masked"
+                    raise InvalidInput(f"seems to contain {kind}; {advice}", field=name)
+
+
+def kinds_of_secrets(item: Record | Memory) -> tuple[str, ...]:
+    """The kinds of secrets in all fields of a record or a memory, each once."""
+    found = (kind for name in _SEARCHED for kind in _kinds(getattr(item, name)))
+    return tuple(dict.fromkeys(found))
+
+
+def _secrets(record: Record, settings: Settings) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each field with the kinds of secrets in it that the settings do not simply keep."""
+    for name in _SEARCHED:
+        found = dict.fromkeys(_kinds(getattr(record, name)))
+        if kinds := tuple(kind for kind in found if _treatment(kind, settings) != "keep"):
+            yield name, kinds
+
+
+def _treatment(kind: str, settings: Settings) -> str:
+    return settings.passwords if kind in PASSWORD_KINDS else settings.secrets
+
+
+def _kinds(value: Any) -> Iterator[str]:
+    """The kinds of secrets in a text, or in what a list or an object holds."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _kinds(str(key))
+            kind = _kind_by_key(str(key), item)
+            yield from (kind,) if kind else _kinds(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _kinds(item)
+    elif value is not None and not isinstance(value, bool | float):
+        yield from (secret.kind for secret in find_secrets(str(value)))
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, dict):
+        kinds = {key: _kind_by_key(str(key), item) for key, item in value.items()}
+        return {
+            _masked(key, mask): f"[{kind}]" if (kind := kinds[key]) and mask(kind) else _masked(item, mask)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_masked(item, mask) for item in value]
+    if value is None or isinstance(value, bool | float):
+        return value
+    secrets = [secret for secret in find_secrets(str(value)) if mask(secret.kind)]
+    return mask_secrets(str(value), secrets) if secrets else value
+
+
+def _kind_by_key(key: str, item: Any) -> str | None:
+    """What an item of metadata is by its key alone: `{"wifi_password": "…"}`."""
+    if isinstance(item, bool | dict | list | tuple) or len(str(item)) < 3 or item in (None, ""):
+        return None
+    kind = kind_of_key(key)
+    return None if kind and str(item) == f"[{kind}]" else kind

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
@@ -12,14 +11,14 @@ from fivefold.stores.interface import Writer
 from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.ids import content_hash
 from fivefold.values.memory import Memory, Record, RecordChanges, record_of
-from fivefold.values.reports import BY_HAND, Link, Report, Sweep
+from fivefold.values.reports import BY_HAND, Report, Sweep
 from fivefold.values.validate import checked_name, is_name
-from fivefold.writing.comparison import compare, replace_statements
 from fivefold.writing.draft import Draft, ReportBuilder, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.queue_entries import waiting_memory
 from fivefold.writing.rebuild import writing_model
-from fivefold.writing.sessions import follow_change, follow_changed_turn, follow_new_turns, refresh_sessions
+from fivefold.writing.relations import find_relations, relate, replace_statements
+from fivefold.writing.sessions import follow_change, follow_changed_turn, follow_new_turns, refresh_session
 
 _CHANGEABLE = RecordChanges.__annotations__.keys()
 
@@ -42,10 +41,11 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         raise InvalidInput("a session memory follows its turns; update those")
     model = writing_model(namespace)
     item = _redraft(namespace, old, changes)
-    item.before = _turn_before(namespace, old)
+    row, _ = namespace.reader.sessions.neighbours([old.row]).get(old.row, (None, None))
+    item.before = None if row is None else namespace.reader.memories.fetch([row]).get(row)
     embed_drafts([item], model)
     report = ReportBuilder()
-    found = compare([item], namespace, report)
+    found = find_relations([item], namespace, report)
     with namespace.transaction(model) as txn:
         if txn.memories.get(old.id) != old:
             return False
@@ -53,7 +53,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         txn.memories.replace(old.row, item.entry())
         txn.statements.end_superseded(old.row)
         replace_statements(item, txn, report)
-        found.mark(txn, report)
+        found.store(txn, report)
         if old.session_id:
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
@@ -62,15 +62,17 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     return True
 
 
-def _turn_before(namespace: Namespace, turn: Memory) -> Memory | None:
-    reader = namespace.reader
-    row, _ = reader.sessions.neighbours([turn.row]).get(turn.row, (None, None))
-    return None if row is None else reader.memories.fetch([row]).get(row)
-
-
 def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> Draft:
-    """The changed memory as a draft that keeps the old one's identity, age and use."""
-    (item,) = extract([_changed_record(old, changes)], namespace)
+    """The changed memory as a draft that keeps the old one's identity, age and use.
+
+    What was extracted from the text is extracted again if the text is new.
+    """
+    unchanged = {name: getattr(old, name) for name in _CHANGEABLE}
+    if "content" in changes and changes["content"] != old.content:
+        unchanged |= dict.fromkeys(("type", "predicate", "importance", "memory_score"))
+    if "content" not in changes and old.content == "\n".join(filter(None, (old.user_text, old.assistant_text))):
+        unchanged["content"] = None
+    (item,) = extract([record_of({**unchanged, **changes})], namespace)
     item.memory = replace(
         item.memory,
         id=old.id,
@@ -93,25 +95,16 @@ def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -
     return item
 
 
-def _changed_record(old: Memory, changes: Mapping[str, object]) -> Record:
-    """The memory as a record with the changes; what was extracted from the text is extracted again if it is new."""
-    unchanged = {name: getattr(old, name) for name in _CHANGEABLE}
-    if "content" in changes and changes["content"] != old.content:
-        for name in ("type", "predicate", "importance", "memory_score"):
-            unchanged[name] = None
-    if "content" not in changes and old.content == "\n".join(filter(None, (old.user_text, old.assistant_text))):
-        unchanged["content"] = None
-    return record_of({**unchanged, **changes})
-
-
 def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
-    """Store `record` as what replaces `old_id`."""
+    """Store `record` as what replaces `old_id`, whose pin and origin it has unless it says otherwise."""
     report, model = ReportBuilder(), writing_model(namespace)
     replaced = namespace.get(old_id)
     _check_supersedable(replaced)
-    (item,) = extract([_heir(record, replaced)], namespace)
+    origin = record.origin or (None if record.speaker else replaced.origin)
+    pinned = replaced.pinned if record.pinned is None else record.pinned
+    (item,) = extract([replace(record, origin=origin, pinned=pinned)], namespace)
     embed([item], namespace.reader, model)
-    found = compare([item], namespace, report)
+    found = find_relations([item], namespace, report)
     with namespace.transaction(model) as txn:
         old = txn.memories.get(old_id)
         if old is None:
@@ -124,17 +117,11 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
             raise InvalidInput("the new record says the same as a memory already stored; nothing was changed")
         current = txn.memories.by_row(old.row)
         if current is not None and current.superseded_by is None:
-            txn.statements.supersede(current, new, BY_HAND)
-            report.superseded.append(Link(new.id, old.id, "supersedes", BY_HAND))
-        found.mark(txn, report)
-        refresh_sessions(report.sessions, namespace, txn)
+            relate("replaces", new, current, BY_HAND, txn, report)
+        found.store(txn, report)
+        for session_id in report.sessions:
+            refresh_session(session_id, namespace, txn)
     return report.build()
-
-
-def _heir(record: Record, old: Memory) -> Record:
-    """What a record does not say it has from the old memory: the pin, and without a speaker the origin."""
-    origin = record.origin or (None if record.speaker else old.origin)
-    return replace(record, origin=origin, pinned=old.pinned if record.pinned is None else record.pinned)
 
 
 def _check_supersedable(old: Memory) -> None:
@@ -212,7 +199,7 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
 
 # The life of a memory: when it expires, what keeps it, and how it is swept.
 
-SWEPT = 200
+MAX_SWEPT = 200
 """How many expired memories one transaction forgets."""
 
 
@@ -233,19 +220,14 @@ def sweep(namespace: Namespace, *, dry_run: bool = False) -> Sweep:
     if dry_run:
         return Sweep(now, tuple(memory.id for memory in namespace.reader.memories.expired(now)), dry_run=True)
     swept: list[str] = []
-    while found := namespace.reader.memories.expired(now, SWEPT):
+    while found := namespace.reader.memories.expired(now, MAX_SWEPT):
         with namespace.transaction() as txn:
-            swept += [memory.id for memory in found if _sweep_one(memory, now, namespace, txn)]
+            for each in found:
+                memory = txn.memories.by_row(each.row)
+                if memory is not None and not memory.is_alive(now):
+                    remove(memory, namespace, txn)
+                    swept.append(memory.id)
     if swept:
         empty_text_caches()
         namespace.store.checkpoint()
     return Sweep(now, tuple(swept))
-
-
-def _sweep_one(found: Memory, now: datetime, namespace: Namespace, txn: Writer) -> bool:
-    """Whether the memory was still there and had still expired."""
-    memory = txn.memories.by_row(found.row)
-    if memory is None or memory.is_alive(now):
-        return False
-    remove(memory, namespace, txn)
-    return True

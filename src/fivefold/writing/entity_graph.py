@@ -24,10 +24,9 @@ class Graph:
 
     def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
         """Entities under that name or alias, or all but topics; the most mentioned first."""
-        limit = checked_limit(limit)
+        limit, after = checked_limit(limit), read_cursor(cursor, "entities", int, int)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
-        after = cast(tuple[int, int] | None, read_cursor(cursor, "entities", int, int))
-        items = self._namespace.reader.graph.entities(alias, limit + 1, after)
+        items = self._namespace.reader.graph.entities(alias, limit + 1, cast(tuple[int, int] | None, after))
         return page_of(items, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
@@ -57,16 +56,18 @@ class Graph:
 
     def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
         """The relations of an entity, those with the highest confidence first."""
-        limit = checked_limit(limit)
-        after = cast(tuple[int, float, int] | None, read_cursor(cursor, "edges", int, float, int))
-        items = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
-        return page_of(items, limit, "edges", _edge_key)
+        limit, after = checked_limit(limit), read_cursor(cursor, "edges", int, float, int)
+        key = cast(tuple[int, float, int] | None, after)
+        items = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, key)
+        return page_of(
+            items, limit, "edges", lambda edge: (int(edge.kind == "semantic"), float(edge.confidence), edge.id)
+        )
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """The memories that mention an entity, latest first."""
-        limit = checked_limit(limit)
-        after = cast(tuple[int, int] | None, read_cursor(cursor, "memories", int, int))
-        items = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
+        limit, after = checked_limit(limit), read_cursor(cursor, "memories", int, int)
+        key = cast(tuple[int, int] | None, after)
+        items = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, key)
         return page_of(items, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
@@ -140,15 +141,11 @@ class Graph:
         until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
         with self._namespace.transaction() as txn:
             key = txn.edges.put(NewEdge(one, other, relation, kind, confidence, since, until, by_hand=True))
-        return self._edge(one, key)
-
-    def _edge(self, entity: int, key: int) -> Edge:
         cursor = None
         while True:
-            page = self.edges(entity, 1_000, cursor)
-            for edge in page:
-                if edge.id == key:
-                    return edge
+            page = self.edges(one, 1_000, cursor)
+            if found := next((edge for edge in page if edge.id == key), None):
+                return found
             if page.cursor is None:
                 raise NotFound(f"namespace {self._namespace.name!r} has no edge {key!r} any more")
             cursor = page.cursor
@@ -158,10 +155,6 @@ class Graph:
         with self._namespace.transaction() as txn:
             if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.edges.drop(edge_id):
                 raise NotFound(f"namespace {self._namespace.name!r} has no edge {edge_id!r}")
-
-
-def _edge_key(edge: Edge) -> tuple[int, float, int]:
-    return int(edge.kind == "semantic"), float(edge.confidence), edge.id
 
 
 def folded(name: str) -> str:

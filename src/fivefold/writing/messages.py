@@ -56,7 +56,7 @@ class ToolText:
     result: bool
 
     def line(self) -> str:
-        return f"{'Result of' if self.result else 'Call of'} {self.tool}: {self.text}"
+        return f"{'Result' if self.result else 'Call'} of {self.tool}: {self.text}"
 
 
 @dataclass(slots=True)
@@ -100,17 +100,12 @@ class Content:
         name = result.get("name")
         tool = name if isinstance(name, str) and name else self.tools.get(id, "a tool")
         answer = result.get("content", result.get("output"))
-        self.tool_texts.append(ToolText(tool, self._result_text(answer), True))
-
-    def _result_text(self, answer: object) -> str:
-        if isinstance(answer, str):
-            return answer
-        if not isinstance(answer, list):
-            return "" if answer is None else _as_text(answer)
-        inner = Content(self.tools)
-        inner.add([part if isinstance(part, str | dict) else _as_text(part) for part in answer])
-        self.left_out += inner.left_out
-        return "\n".join(inner.texts)
+        if isinstance(answer, list):
+            inner = Content(self.tools)
+            inner.add([part if isinstance(part, str | dict) else _as_text(part) for part in answer])
+            self.left_out += inner.left_out
+            answer = "\n".join(inner.texts)
+        self.tool_texts.append(ToolText(tool, "" if answer is None else _as_text(answer), True))
 
     def _add_part(self, part: Mapping[str, object]) -> None:
         kind = part.get("type", "text" if isinstance(part.get("text"), str) else None)
@@ -150,38 +145,17 @@ def _as_text(value: object) -> str:
         raise InvalidInput("the arguments or the result of a tool are not plain JSON") from None
 
 
-def mapping_of(item: object) -> Json:
-    """A message as a mapping: one already, a pair of role and text, or an object of a library that can be dumped."""
-    if isinstance(item, Mapping):
-        return dict(item)
-    if isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(part, str) for part in item):
-        return {"role": item[0], "content": item[1]}
-    dump = getattr(item, "model_dump", None)
-    if callable(dump) and not isinstance(item, type):
-        return require_object(dump(), "a message")
-    raise InvalidInput(f"a message is an object with role and content, not {type(item).__name__}")
-
-
 # One message, whichever service wrote it: who speaks, what is said, what a tool is asked and answers, and when.
 
 Role = Literal["user", "assistant", "system", "tool"]
 
-ROLES: dict[str, Role] = {
-    "user": "user",
-    "human": "user",
-    "HumanMessageChunk": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "AIMessageChunk": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "developer": "system",
-    "SystemMessageChunk": "system",
-    "tool": "tool",
-    "function": "tool",
-    "ToolMessageChunk": "tool",
-    "FunctionMessageChunk": "tool",
+_NAMES: dict[Role, str] = {
+    "user": "user human HumanMessageChunk",
+    "assistant": "assistant ai AIMessageChunk model",
+    "system": "system developer SystemMessageChunk",
+    "tool": "tool function ToolMessageChunk FunctionMessageChunk",
 }
+ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
 """The roles that services have, and what they mean here."""
 
 TIMES = ("event_at", "timestamp", "created_at", "created", "create_time")
@@ -204,17 +178,20 @@ class Message:
     id: str | None
 
 
-def looks_like_message(item: object) -> bool:
-    """Whether this is a message and no record: it has a role, or the type of a message."""
-    if isinstance(item, Mapping):
-        kind = item.get("type")
-        return "role" in item or (isinstance(kind, str) and (kind in ROLES or kind == "chat" or _is_item(kind)))
-    return callable(getattr(item, "model_dump", None)) and any(hasattr(item, name) for name in ("role", "type"))
-
-
 def read_message(item: object, tools: dict[str, str]) -> Message:
-    """The message in `item`; `tools` keeps the names of the tools that were called so far, by the id of the call."""
-    data = mapping_of(item)
+    """The message in a mapping, in a pair of role and text, or in an object of a library that can be dumped.
+
+    `tools` keeps the names of the tools that were called so far, by the id of the call.
+    """
+    dump = None if isinstance(item, type) else getattr(item, "model_dump", None)
+    if isinstance(item, Mapping):
+        data = dict(item)
+    elif isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(part, str) for part in item):
+        data = {"role": item[0], "content": item[1]}
+    elif callable(dump):
+        data = require_object(dump(), "a message")
+    else:
+        raise InvalidInput(f"a message is an object with role and content, not {type(item).__name__}")
     if isinstance(data.get("data"), Mapping):
         data = {**data["data"], "type": data.get("type")}
     role, speaker = _role(data)
@@ -227,14 +204,15 @@ def read_message(item: object, tools: dict[str, str]) -> Message:
         content.add(data.get("content", data.get("parts")))
         _add_calls(data, content)
     text = "\n".join(part.strip() for part in content.texts if visible(part))
-    id = data.get("id")
+    id, at = data.get("id"), next((data[name] for name in TIMES if data.get(name) not in (None, "")), None)
+    at = at if isinstance(at, str | datetime) else optional_time(at, "the time")
     return Message(
         role or "assistant",
         speaker,
         text,
         tuple(content.tool_texts),
         content.left_out,
-        _time(data),
+        at,
         id if isinstance(id, str) and id else None,
     )
 
@@ -280,17 +258,16 @@ def _add_calls(data: Json, content: Content) -> None:
         content.call(call)
 
 
-def _time(data: Json) -> datetime | str | None:
-    value = next((data[name] for name in TIMES if data.get(name) not in (None, "")), None)
-    return value if isinstance(value, str | datetime) else optional_time(value, "the time")
-
-
 # Messages become turns of a session: roles are speakers, the order is that of the turns.
 
 
 def is_message(item: object) -> bool:
-    """Whether a thing to remember is a message or a conversation of them, and no record."""
-    return (isinstance(item, Mapping) and "messages" in item) or looks_like_message(item)
+    """Whether a thing to remember is a conversation or a message, which has a role or the type of one, not a record."""
+    if isinstance(item, Mapping):
+        kind = item.get("type")
+        typed = isinstance(kind, str) and (kind in ROLES or kind == "chat" or _is_item(kind))
+        return "messages" in item or "role" in item or typed
+    return callable(getattr(item, "model_dump", None)) and any(hasattr(item, name) for name in ("role", "type"))
 
 
 class MessageReader:
@@ -298,7 +275,7 @@ class MessageReader:
 
     def __init__(self, settings: Settings) -> None:
         self.left_out: Counter[str] = Counter()
-        self._settings = settings
+        self.settings = settings
         self._seen: Counter[str] = Counter()
         self._tools: dict[str, str] = {}
 
@@ -337,26 +314,21 @@ class MessageReader:
     def _turns(self, message: Message, session: str, at: datetime | str | None) -> Iterator[Record]:
         """What is said is one turn, what tools are asked and answer another, each as far as the settings want it."""
         self.left_out += message.left_out
-        tools = self._tool_text(message.tool_texts)
-        if message.text and message.role == "system" and self._settings.system_messages == "skip":
+        lines = []
+        for tool in message.tool_texts:
+            if self.settings.tool_messages == "skip":
+                self.left_out["results of tools" if tool.result else "calls of tools"] += 1
+            else:
+                short = self.settings.tool_messages == "short"
+                lines.append(shorten(tool.line(), self.settings.tool_length) if short else tool.line())
+        if message.text and message.role == "system" and self.settings.system_messages == "skip":
             self.left_out["system messages"] += 1
         elif message.text:
             yield self._turn(message, session, at, message.speaker, message.text)
         elif not message.tool_texts and not message.left_out:
             self.left_out["empty messages"] += 1
-        if tools:
-            yield self._turn(message, session, at, "tool", tools, [text.tool for text in message.tool_texts])
-
-    def _tool_text(self, texts: Iterable[ToolText]) -> str:
-        lines = []
-        for text in texts:
-            if self._settings.tool_messages == "skip":
-                self.left_out["results of tools" if text.result else "calls of tools"] += 1
-            elif self._settings.tool_messages == "short":
-                lines.append(shorten(text.line(), self._settings.tool_length))
-            else:
-                lines.append(text.line())
-        return "\n".join(lines)
+        if any(lines):
+            yield self._turn(message, session, at, "tool", "\n".join(lines), [it.tool for it in message.tool_texts])
 
     def _turn(
         self,

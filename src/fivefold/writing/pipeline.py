@@ -3,7 +3,7 @@
 check(records)      →  Records      every field of every record, before anything is written
 extract(records)    →  Drafts       the memories they become: entities, statements, dates, importance
 embed(drafts)       →  vectors      equal texts once; texts that are already stored are left out
-compare(drafts)     →  Comparison   which older memories they replace, surely or likely, or say again
+find_relations(…)   →  Relations    which older memories they replace, may replace or repeat
 store(drafts)       →  rows         one transaction: merge with what is already there, or add;
                                     end what it replaces; bring the session's memory up to date
 Report                              what was stored, merged, linked and superseded, and why
@@ -25,14 +25,30 @@ from fivefold.stores.interface import Reader, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record, record_of
 from fivefold.values.reports import Report
-from fivefold.writing.comparison import Comparison, compare, corrected_statement, replace_statements
-from fivefold.writing.draft import Draft, ReportBuilder, draft, embed_drafts, expire_by_type
-from fivefold.writing.indexing import NO_VECTORS
+from fivefold.writing.draft import (
+    NO_VECTORS,
+    Draft,
+    ReportBuilder,
+    draft,
+    embed_drafts,
+    expire_by_type,
+    refuse_secrets,
+    without_secrets,
+)
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
-from fivefold.writing.repeats import link_equal_turn, look_up_forgotten, mark_echoes, merge, new_drafts
-from fivefold.writing.secrets_in_records import refuse_secrets, without_secrets
-from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_sessions
+from fivefold.writing.relations import (
+    Relations,
+    corrected_statement,
+    find_recalled,
+    find_relations,
+    link_equal_turn,
+    look_up_forgotten,
+    merge,
+    new_drafts,
+    replace_statements,
+)
+from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_session
 
 # The time of a write: a clock that is set back a little does not put a new memory before older ones.
 
@@ -85,10 +101,10 @@ def write_checked(
     with bar("Remembering", count, show=progress) as advance:
         for batch in batches(records):
             drafts = extract(batch, namespace, settings)
-            mark_echoes(drafts, namespace, settings.echo_minutes)
+            find_recalled(drafts, namespace, settings.echo_minutes)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
-            found = compare(drafts, namespace, report, settings)
+            found = find_relations(drafts, namespace, report, settings)
             report.include(store(drafts, namespace, model, found, at_end))
     return report.build()
 
@@ -112,9 +128,9 @@ def check(records: Iterable[object], messages: MessageReader) -> list[Record]:
     return checked
 
 
-def batches(items: Iterable[T]) -> Iterator[list[T]]:
+def batches(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
     remaining = iter(items)
-    while batch := list(islice(remaining, BATCH)):
+    while batch := list(islice(remaining, size or BATCH)):
         yield batch
 
 
@@ -143,7 +159,7 @@ def store(
     drafts: Sequence[Draft],
     namespace: Namespace,
     model: Embedder,
-    found: Comparison | None = None,
+    found: Relations | None = None,
     at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
 ) -> ReportBuilder:
     """Store the drafts in one transaction. If the namespace has moved to another model, that one embeds them again."""
@@ -157,8 +173,9 @@ def store(
                 merge_or_add(item, txn, report, model)
             follow_new_turns(drafts, txn, model)
             if found is not None:
-                found.mark(txn, report)
-            refresh_sessions(report.sessions, namespace, txn)
+                found.store(txn, report)
+            for session_id in report.sessions:
+                refresh_session(session_id, namespace, txn)
             at_end(txn, report)
     except EmbedderMismatch:
         current = namespace.embedder()

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import QueueEntry, Writer
@@ -15,10 +14,9 @@ from fivefold.values.memory import RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.reports import Report
 from fivefold.values.serialize import plain
 from fivefold.values.times import in_zone
-from fivefold.writing.draft import ReportBuilder, draft
+from fivefold.writing.draft import ReportBuilder, draft, without_secrets
 from fivefold.writing.messages import MessageReader
 from fivefold.writing.pipeline import check, write_checked
-from fivefold.writing.secrets_in_records import without_secrets
 
 
 class _EntryGone(Exception):
@@ -28,7 +26,7 @@ class _EntryGone(Exception):
 def check_records(namespace: Namespace, records: Sequence[object]) -> tuple[list[Record], tuple[str, ...]]:
     """Records as they may wait, secrets masked or refused as the settings say, and the notes of the check."""
     messages = MessageReader(namespace.settings)
-    return _fit(namespace, check(records, messages), messages)
+    return _fit(check(records, messages), messages)
 
 
 def check_messages(
@@ -36,14 +34,11 @@ def check_messages(
 ) -> tuple[list[Record], tuple[str, ...]]:
     """The turns that messages become, as they may wait, and the notes of the check."""
     reader = MessageReader(namespace.settings)
-    return _fit(namespace, reader.conversation(messages, session_id), reader)
+    return _fit(reader.conversation(messages, session_id), reader)
 
 
-def _fit(
-    namespace: Namespace, records: Sequence[Record], messages: MessageReader
-) -> tuple[list[Record], tuple[str, ...]]:
-    settings = namespace.settings
-    fit = [without_secrets(record, settings) for record in records]
+def _fit(records: Sequence[Record], messages: MessageReader) -> tuple[list[Record], tuple[str, ...]]:
+    fit = [without_secrets(record, messages.settings) for record in records]
     notes = dict.fromkeys(note for record in fit for note in record.notes)
     return fit, (*notes, *messages.notes())
 
@@ -58,26 +53,20 @@ def entries_of(records: Sequence[Record], write: str, key_id: str | None, now: d
             session_id=record.session_id,
             key_id=key_id,
             added_at=now,
-            record=json.dumps(_fields(record), ensure_ascii=False),
+            record=_json(record),
         )
         for place, record in enumerate(records)
     ]
 
 
-def _fields(record: Record) -> dict[str, Any]:
+def _json(record: Record) -> str:
     """The fields that are set; the time keeps the offset it came with, or none."""
     fields = {name: plain(value) for name in RECORD_FIELDS if (value := getattr(record, name)) not in (None, (), {})}
     if record.event_at is not None:
         zone = None if record.utc_offset is None else timezone(record.utc_offset)
         said = record.event_at.replace(tzinfo=None) if zone is None else in_zone(record.event_at, zone)
         fields["event_at"] = said.isoformat()
-    return fields
-
-
-def _record_of(entry: QueueEntry) -> Record:
-    """The record that waits. Without a time of its own it was said when it was accepted."""
-    record = record_of({**json.loads(entry.record), "id": entry.memory_id})
-    return replace(record, event_at=record.event_at or entry.added_at, notes=())
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report | None:
@@ -91,8 +80,13 @@ def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report
         if not txn.queue.take(entries, _reports(entries, report)):
             raise _EntryGone
 
+    records = []
+    for entry in entries:
+        record = record_of({**json.loads(entry.record), "id": entry.memory_id})
+        said_at = record.event_at or entry.added_at  # without a time of its own it was said when it was accepted
+        records.append(replace(record, event_at=said_at, notes=()))
     try:
-        return write_checked(namespace, [_record_of(entry) for entry in entries], len(entries), at_end=take)
+        return write_checked(namespace, records, len(records), at_end=take)
     except _EntryGone:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Any
@@ -15,10 +15,9 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
 from fivefold.text.progress import bar
-from fivefold.values.memory import Memory
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros
-from fivefold.writing.indexing import all_entries, centre, read_texts
+from fivefold.writing.draft import all_entries, centre, read_texts
 from fivefold.writing.sessions import stored_texts
 from fivefold.writing.type_vocabulary import count_words
 
@@ -99,8 +98,13 @@ def fill(
                     then(txn)
                 return
             own = [(memory, extraction) for memory, extraction in pending if memory.kind != "session"]
-            if not own:
-                _fill_sessions(txn, [memory for memory, _ in pending], state, model)
+            if not own:  # sessions have the centre of their turns' vectors; without turns, the vector of their text
+                for session, _ in pending:
+                    assert session.session_id is not None
+                    rows = [turn.row for turn in txn.sessions.turns(session.session_id)]
+                    of_turns = list(txn.vectors.get(rows, "full", state).values())
+                    centred = centre(of_turns or [embed_texts(model, [session.content])[0]])
+                    txn.vectors.put(session, {"session": centred}, state)
                 advance(len(pending))
                 continue
             texts = [stored_texts(txn, memory, extraction) for memory, extraction in own]
@@ -114,24 +118,15 @@ def fill(
         advance(len(own))
 
 
-def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, model: Embedder) -> None:
-    """The centre of the turns' vectors, or the vector of its own text for a session that has no turns."""
-    for memory in sessions:
-        assert memory.session_id is not None
-        rows = [turn.row for turn in txn.sessions.turns(memory.session_id)]
-        vectors = list(txn.vectors.get(rows, "full", state).values()) or [embed_texts(model, [memory.content])[0]]
-        txn.vectors.put(memory, {"session": centre(vectors)}, state)
-
-
 # Vocabulary drift: when a namespace speaks of other things than before, its lexical index is rebuilt (R5).
 
-MOST = 5_000
+MAX_LEXEMES = 5_000
 """Lexemes that are compared: those that most memories contain."""
 
-LEAST = 0.7
+MIN_JACCARD = 0.7
 """Below this Jaccard index the vocabulary counts as a different one."""
 
-WIDTH = 5
+DIGEST_BYTES = 5
 """Bytes stored for each lexeme."""
 
 
@@ -143,14 +138,19 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)
-    digests = {_digest(namespace, lexeme) for lexeme in reader.search.vocabulary(MOST)}
+    digests = {  # stored in place of lexemes, so that no word of a forgotten memory stays in the store
+        blake2b(f"{namespace}\n{lexeme}".encode(), digest_size=DIGEST_BYTES).digest()
+        for lexeme in reader.search.vocabulary(MAX_LEXEMES)
+    }
     advance(0)
     by_type = count_words(reader).to_dict()
     advance(0)
     with store.write(namespace) as txn:
         last = txn.admin.learned_value(VOCABULARY)
-        similarity = None if last is None else jaccard(digests, _unpack(last["marks"]))
-        drifted = similarity is not None and similarity < LEAST
+        packed = b"" if last is None else b64decode(last["marks"])
+        before = {packed[start : start + DIGEST_BYTES] for start in range(0, len(packed), DIGEST_BYTES)}
+        similarity = None if last is None else jaccard(digests, before)
+        drifted = similarity is not None and similarity < MIN_JACCARD
         if drifted:
             txn.index.rebuild_lexical(all_entries(txn, advance))
         txn.admin.save_learned_value(TYPE_VOCABULARY, by_type)
@@ -161,7 +161,7 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
                 "lexemes": len(digests),
                 "jaccard": similarity,
                 "reindexed": drifted,
-                "marks": _pack(digests),
+                "marks": b64encode(b"".join(sorted(digests))).decode(),
             },
         )
     return Drift(now, len(digests), similarity, drifted)
@@ -177,17 +177,3 @@ def is_due(last: Mapping[str, Any] | None, now: datetime, days: int) -> bool:
 def jaccard(one: set[bytes], other: set[bytes]) -> float:
     """How similar two sets are; two empty ones are equal."""
     return len(one & other) / len(one | other) if one or other else 1.0
-
-
-def _digest(namespace: str, lexeme: str) -> bytes:
-    """Stored in place of the lexeme, so that no word of a forgotten memory stays in the store."""
-    return blake2b(f"{namespace}\n{lexeme}".encode(), digest_size=WIDTH).digest()
-
-
-def _pack(digests: set[bytes]) -> str:
-    return b64encode(b"".join(sorted(digests))).decode()
-
-
-def _unpack(text: str) -> set[bytes]:
-    data = b64decode(text)
-    return {data[start : start + WIDTH] for start in range(0, len(data), WIDTH)}

@@ -11,19 +11,18 @@ from itertools import pairwise
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import Entry, Reader, SpaceState, Writer
+from fivefold.stores.interface import Reader, SpaceState, Writer
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.entities import Extraction
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import Memory, origin_of
+from fivefold.values.memory import Memory, Record, origin_of
 from fivefold.values.vectors import Vector, VectorField
-from fivefold.writing.draft import Draft
-from fivefold.writing.indexing import MemoryVectors, centre, index_entry, read_texts
+from fivefold.writing.draft import Draft, MemoryVectors, centre, index_entry, new_memory, read_texts
 
-SESSION_REFRESH = 64
+MAX_FRESH_TURNS = 64
 """A session memory is built again with each turn up to this number of turns, then whenever a tenth is new."""
 
-SESSION_TEXT = 60_000
+MAX_SESSION_TEXT = 60_000
 """Characters of a session memory; the turns beyond are still memories of their own."""
 
 
@@ -74,11 +73,6 @@ def follow_change(session_id: str, old: Memory, new: Draft | None, namespace: Na
     refresh_session(session_id, namespace, txn, at_once=True)
 
 
-def refresh_sessions(session_ids: Iterable[str], namespace: Namespace, txn: Writer) -> None:
-    for session_id in session_ids:
-        refresh_session(session_id, namespace, txn)
-
-
 def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_once: bool = False) -> None:
     """Build the session's own memory from its turns: their texts together, the centre of their vectors.
 
@@ -90,63 +84,37 @@ def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_on
         if row is not None:
             txn.memories.remove(row)
         return
-    if not at_once and turns > SESSION_REFRESH and built_from and built_from < turns < built_from * 1.1:
+    if not at_once and turns > MAX_FRESH_TURNS and built_from and built_from < turns < built_from * 1.1:
         return
     members = txn.sessions.turns(session_id)
     vectors = txn.vectors.get([turn.row for turn in members], "full")
     if not vectors:
         return
-    entry = _session_entry(session_id, namespace.name, members, centre(list(vectors.values())), namespace.clock())
-    known = None if row is None else txn.memories.by_row(row)
-    row = txn.memories.add(entry) if known is None else _replace(known, entry, txn)
-    txn.sessions.mark_built(session_id, row, turns)
-
-
-def _replace(known: Memory, entry: Entry, txn: Writer) -> int:
-    """The session memory keeps its id, its age and how often it was used."""
-    memory = replace(
-        entry.memory,
-        id=known.id,
-        created_at=known.created_at,
-        access_count=known.access_count,
-        last_accessed_at=known.last_accessed_at,
-    )
-    txn.memories.replace(known.row, replace(entry, memory=memory))
-    return known.row
-
-
-def _session_entry(session_id: str, namespace: str, turns: Sequence[Memory], vector: Vector, now: datetime) -> Entry:
-    content = "\n".join(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content for turn in turns)
-    content = content[:SESSION_TEXT]
-    memory = Memory(
-        id=new_id(),
-        namespace=namespace,
+    content = "\n".join(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content for turn in members)
+    content = content[:MAX_SESSION_TEXT]
+    record = Record(
         content=content,
         kind="session",
         type="fact",
-        speaker=None,
         session_id=session_id,
-        turn_index=None,
-        predicate=None,
-        user_text=None,
-        assistant_text=None,
-        next_user_text=None,
-        tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags)),
-        task_tag=next((turn.task_tag for turn in turns if turn.task_tag), None),
-        event_at=turns[0].event_at,
-        created_at=now,
-        valid_from=None,
-        valid_to=None,
-        superseded_by=None,
-        importance=max(turn.importance for turn in turns),
-        memory_score=round(sum(turn.memory_score for turn in turns) / len(turns), 3),
+        tags=tuple(dict.fromkeys(tag for turn in members for tag in turn.tags)),
+        task_tag=next((turn.task_tag for turn in members if turn.task_tag), None),
+        event_at=members[0].event_at,
+        importance=max(turn.importance for turn in members),
+        memory_score=round(sum(turn.memory_score for turn in members) / len(members), 3),
         confidence=1.0,
-        seen_count=1,
-        access_count=0,
-        last_accessed_at=None,
-        metadata={},
     )
-    return index_entry(memory, Extraction(), content_hash(session_id, content), MemoryVectors({"session": vector}))
+    memory = new_memory(record, namespace.name, namespace.clock(), id=new_id())
+    known = None if row is None else txn.memories.by_row(row)
+    if known is not None:  # its id and age stay, and how often it was used
+        used = {"access_count": known.access_count, "last_accessed_at": known.last_accessed_at}
+        memory = new_memory(record, namespace.name, known.created_at, id=known.id, **used)
+    vectors_of = MemoryVectors({"session": centre(list(vectors.values()))})
+    entry = index_entry(memory, Extraction(), content_hash(session_id, content), vectors_of)
+    if known is not None:
+        txn.memories.replace(known.row, entry)
+    row = txn.memories.add(entry) if known is None else known.row
+    txn.sessions.mark_built(session_id, row, turns)
 
 
 # Turns are read with what was said before them: which turn that is, and what is read again when it changes.
@@ -167,26 +135,21 @@ def find_turns_before(drafts: Iterable[Draft], reader: Reader, model: Embedder) 
     for item in drafts:
         if item.memory.kind == "turn" and item.memory.session_id:
             sessions.setdefault(item.memory.session_id, []).append(item)
-    for session_id, turns in sessions.items():
-        _link(turns, session_id, reader)
-
-
-def _link(turns: Sequence[Draft], session_id: str, reader: Reader) -> None:
-    """Put the new turns of a session in the order they will have among those that are stored."""
-    stored = reader.sessions.last_turns(session_id, _END_OF_TIME, 1)
-    last = _index(stored[0]) if stored else -1
-    places, free = [], last + 1
-    for item in turns:
-        places.append(free if item.memory.turn_index is None else item.memory.turn_index)
-        free = max(free, places[-1] + 1)
-    if stored and min(places) <= last:
-        stored = reader.sessions.turns(session_id)
-    ordered: list[tuple[int, Draft | Memory]] = [(_index(known), known) for known in stored]
-    ordered += zip(places, turns, strict=True)
-    ordered.sort(key=lambda placed: placed[0])
-    for (_, before), (_, turn) in pairwise(ordered):
-        if isinstance(turn, Draft):
-            turn.before = before
+    for session_id, turns in sessions.items():  # in the order they will have among the turns that are stored
+        stored = reader.sessions.last_turns(session_id, _END_OF_TIME, 1)
+        last = _index(stored[0]) if stored else -1
+        places, free = [], last + 1
+        for item in turns:
+            places.append(free if item.memory.turn_index is None else item.memory.turn_index)
+            free = max(free, places[-1] + 1)
+        if stored and min(places) <= last:
+            stored = reader.sessions.turns(session_id)
+        ordered: list[tuple[int, Draft | Memory]] = [(_index(known), known) for known in stored]
+        ordered += zip(places, turns, strict=True)
+        ordered.sort(key=lambda placed: placed[0])
+        for (_, before), (_, turn) in pairwise(ordered):
+            if isinstance(turn, Draft):
+                turn.before = before
 
 
 def _index(turn: Memory) -> int:

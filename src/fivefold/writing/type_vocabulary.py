@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from fivefold.stores.interface import Reader
 from fivefold.text.lexemes import lexemes
 from fivefold.values.filters import Filter
-from fivefold.values.memory import TYPES, Memory
+from fivefold.values.memory import TYPES
 
-MOST_READ = 1_000
+MAX_COUNTED = 1_000
 """Memories of each type that are counted: the latest."""
 
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """Lexemes that are stored: those that most memories have."""
 
 _ROW = np.dtype([("mark", "<u4"), ("counts", "<u2", (len(TYPES),))])
@@ -60,18 +60,15 @@ class TypeVocabulary:
             return ()
         found = []
         for lexeme in dict.fromkeys(asked):
-            counts = self._counts(lexeme)
+            mark = _mark(self.namespace, lexeme)
+            row = int(np.searchsorted(self.words["mark"], mark))
+            known = row < len(self.words) and int(self.words["mark"][row]) == mark
+            counts = [int(count) for count in self.words["counts"][row]] if known else []
             every = sum(counts)
             if every:
                 weight = log((total + 1) / (every + 0.5))
                 found.append(WordDensity(lexeme, counts[at] / own, (every - counts[at]) / others, weight))
         return tuple(found)
-
-    def _counts(self, lexeme: str) -> list[int]:
-        mark = _mark(self.namespace, lexeme)
-        row = int(np.searchsorted(self.words["mark"], mark))
-        known = row < len(self.words) and int(self.words["mark"][row]) == mark
-        return [int(count) for count in self.words["counts"][row]] if known else []
 
     def to_dict(self) -> dict[str, Any]:
         return {"memories": list(self.memories), "words": b64encode(self.words.tobytes()).decode()}
@@ -81,14 +78,14 @@ def count_words(reader: Reader) -> TypeVocabulary:
     """The words of the latest memories of each type."""
     memories, by_word = [], {name: Counter[str]() for name in TYPES}
     for name in TYPES:
-        found = reader.memories.page(Filter(types=(name,)), None, MOST_READ)
+        found = reader.memories.page(Filter(types=(name,)), None, MAX_COUNTED)
         memories.append(len(found))
         for memory in found:
-            by_word[name].update(_words_of(memory))
+            by_word[name].update({*lexemes(memory.content), *lexemes(memory.predicate or "")})
     total = Counter[str]()
     for counts in by_word.values():
         total.update(counts)
-    most = sorted(total, key=lambda lexeme: (-total[lexeme], lexeme))[:MOST_WORDS]
+    most = sorted(total, key=lambda lexeme: (-total[lexeme], lexeme))[:MAX_WORDS]
     rows = {_mark(reader.namespace, lexeme): [by_word[name][lexeme] for name in TYPES] for lexeme in most}
     words = np.array([(mark, rows[mark]) for mark in sorted(rows)], _ROW)
     return TypeVocabulary(reader.namespace, tuple(memories), words)
@@ -100,10 +97,6 @@ def load_type_vocabulary(namespace: str, saved: Mapping[str, Any] | None) -> Typ
         return None
     words = np.frombuffer(b64decode(saved["words"]), _ROW)
     return TypeVocabulary(namespace, tuple(saved["memories"]), words)
-
-
-def _words_of(memory: Memory) -> set[str]:
-    return {*lexemes(memory.content), *lexemes(memory.predicate or "")}
 
 
 def _mark(namespace: str, lexeme: str) -> int:

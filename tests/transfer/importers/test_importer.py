@@ -146,11 +146,11 @@ def test_killed_in_the_middle_and_begun_again_all_is_there_once(tmp_path: Path) 
     path, store = write(tmp_path / "conversations.json", talks), tmp_path / "memory.db"
     child = f"""
 import fivefold
-from fivefold.transfer.importers import import_from, importer
-importer.BATCH = 50
+from fivefold.transfer import importers
+importers.BATCH = 50
 with fivefold.open({str(store)!r}, embedder="wordllama") as mem:
     print("ready", flush=True)
-    import_from(mem, {str(path)!r})
+    importers.import_from(mem, {str(path)!r})
 """
     with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

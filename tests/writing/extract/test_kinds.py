@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.values.memory import FACETS, TYPES, Facet, Type
-from fivefold.writing.extract.kinds import facets_of, type_of
+from fivefold.writing.extract import facets_of, type_of
 from fivefold.writing.extract.statements import Assertions, Claim, fits, is_state
 from tests.support.type_cases import NO_PROCEDURES, TYPE_CASES
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.values.memory import Record
-from fivefold.writing.extract import Rules
-from fivefold.writing.extract.kinds import facets_of, is_standing, statement_in, type_of
+from fivefold.writing.extract import Rules, facets_of, is_standing, statement_in, type_of
 
 STANDING = (
     "Always include a summary table when I ask about metrics",

@@ -25,7 +25,7 @@ from fivefold.values.memory import Record
 from fivefold.values.serialize import Json, plain
 from fivefold.values.times import spoken_date
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Vector
-from fivefold.writing.indexing import centre
+from fivefold.writing.draft import centre
 from fivefold_bench.cache import cached
 from fivefold_bench.data import Dataset
 from fivefold_bench.measures import MINUTE, START, varied_texts

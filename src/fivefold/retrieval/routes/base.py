@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from fivefold.errors import FivefoldError
-from fivefold.learning.model_store import LearnedReranker
+from fivefold.learning.reranker import LearnedReranker
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader, VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter

@@ -1,4 +1,4 @@
-"""A text of a source as records whose ids come from the source's own, so that a later import finds it again."""
+"""Sources of an import: their files, archives, JSON arrays and databases, and the records that their texts become."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from io import BufferedReader, RawIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.settings import Settings
 from fivefold.values.memory import Memory, Record, record_of
 from fivefold.values.open_files import refuse_open_store
-from fivefold.values.serialize import Value
+from fivefold.values.serialize import Json, Value
 from fivefold.values.validate import MAX_NAME, MAX_TAGS, visible
 
 if TYPE_CHECKING:
@@ -61,6 +61,27 @@ class ImportLog:
             raise error if isinstance(error, InvalidFile) else InvalidFile(file, error, place=place)
         self.skipped.append(Skipped(f"{file}, {place}" if place else file, str(error)))
 
+    def part(self, file: str, place: str, records: Iterable[Record]) -> Iterator[Record]:
+        """The records of one part, which is read whole; one that cannot be read is skipped."""
+        self.parts += 1
+        try:
+            whole = list(records)
+        except InvalidInput as error:
+            self.skip(file, place, error)
+        else:
+            yield from whole
+
+
+class SourceReader(Protocol):
+    """Reads the sources of one format."""
+
+    source: str
+    """The name of the format, with which the ids of its records begin."""
+    label: str
+    """What a source of this format is called in a sentence."""
+
+    def read(self, path: Path, log: ImportLog) -> Iterator[Record]: ...
+
 
 # Where the files of a source are: a single file, a folder of files, or an archive.
 
@@ -87,7 +108,13 @@ def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> li
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 names = [item.filename for item in archive.infolist() if not item.is_dir()]
-            return sorted(name for name in names if fnmatch(PurePosixPath(name).name, pattern) and _own(name))
+            shadows = (".", "__MACOSX")  # files that macOS puts into archives
+            paths = [PurePosixPath(name) for name in names]
+            return sorted(
+                name
+                for name, file in zip(names, paths, strict=True)
+                if fnmatch(file.name, pattern) and not any(part.startswith(shadows) for part in file.parts)
+            )
     return [""]
 
 
@@ -141,7 +168,7 @@ def files_below(folder: Path, fits: Callable[[str], bool], log: ImportLog | None
     """
     names: list[str] = []
     within, left_out = folder.resolve(), Counter[str]() if log is None else log.left_out
-    for root, folders, files in os.walk(folder, onerror=_raised):
+    for root, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inner = Path(root).relative_to(folder)
         for name in sorted(name for name in files if not name.startswith(".") and fits(name)):
@@ -160,12 +187,13 @@ def first_bytes(path: Path, name: str = "", size: int = 65_536) -> bytes:
         return stream.read(size)
 
 
-def _own(name: str) -> bool:
-    """Not one of the shadow files that macOS puts into archives."""
-    return not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+def written_at(path: Path, name: str = "") -> datetime:
+    """When a file of a source was last changed."""
+    file = path / name if path.is_dir() else path
+    return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)
 
 
-def _raised(error: OSError) -> None:
+def _raise(error: OSError) -> None:
     raise error
 
 
@@ -183,7 +211,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 # The items of a JSON array one after the other, so that a large file need not fit into memory.
 
 CHUNK = 1 << 20
-MOST = 1 << 27
+MAX_ITEM = 1 << 27
 """Characters of one item; a small archive may hold one that no memory has room for."""
 
 _SPACE = " \t\r\n"
@@ -193,76 +221,66 @@ _decode = json.JSONDecoder().raw_decode
 def items(stream: BinaryIO, name: str) -> Iterator[object]:
     """Each item of the array in `stream`, or the one object there is in place of an array."""
     text = _Text(stream, name)
-    if text.next() != "[":
+    if text.next() == "[":
+        text.at += 1
+        number = 0
+        while text.next() != "]":
+            if number:
+                if text.next() != ",":
+                    raise text.cut("a comma or the end of the list should follow", f"after item {number}")
+                text.at += 1
+            number += 1
+            yield text.value(number)
+        text.at += 1
+    else:
         yield text.value(1)
-        text.end()
-        return
-    text.take()
-    number = 0
-    while text.next() != "]":
-        if number:
-            text.comma(number)
-        number += 1
-        yield text.value(number)
-    text.take()
-    text.end()
+    if text.next():
+        raise text.cut("something follows it", "end of the list")
 
 
 class _Text:
-    """The part of the stream that is read but not yet parsed."""
+    """The part of the stream that is read but not yet parsed, from `at` on."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.at = 0
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._name = name
         self._buffer = ""
-        self._at = 0
 
     def next(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """The next character that is not white space; empty at the end."""
         while True:
-            while self._at < len(self._buffer):
-                if self._buffer[self._at] not in _SPACE:
-                    return self._buffer[self._at]
-                self._at += 1
+            while self.at < len(self._buffer):
+                if self._buffer[self.at] not in _SPACE:
+                    return self._buffer[self.at]
+                self.at += 1
             if not self._more(CHUNK):
                 return ""
-
-    def take(self) -> None:
-        self._at += 1
-
-    def comma(self, number: int) -> None:
-        if self.next() != ",":
-            raise self._cut("a comma or the end of the list should follow", f"after item {number}")
-        self.take()
 
     def value(self, number: int) -> object:
         """The object or list that begins here; more is read each time it does not end yet."""
         if self.next() not in ("{", "["):
-            raise self._cut("should be an object", f"item {number}")
+            raise self.cut("should be an object", f"item {number}")
         size = CHUNK
         while True:
             try:
-                item, end = _decode(self._buffer, self._at)
+                item, end = _decode(self._buffer, self.at)
             except json.JSONDecodeError as error:
-                if len(self._buffer) - self._at >= MOST:
+                if len(self._buffer) - self.at >= MAX_ITEM:
                     raise InvalidFile(
-                        self._name, f"is longer than {MOST:,} characters", place=f"item {number}"
+                        self._name, f"is longer than {MAX_ITEM:,} characters", place=f"item {number}"
                     ) from None
                 if not self._more(size):
-                    raise self._cut(f"is not JSON: {error.msg}", f"item {number}") from None
-                size = min(2 * size, MOST // 8)
+                    raise self.cut(f"is not JSON: {error.msg}", f"item {number}") from None
+                size = min(2 * size, MAX_ITEM // 8)
             except ValueError:  # the interpreter reads no whole number of more digits
                 raise InvalidFile(self._name, "holds a number that is too long", place=f"item {number}") from None
             except RecursionError:
                 raise InvalidFile(self._name, "is nested too deep", place=f"item {number}") from None
             else:
-                self._at = end
+                self.at = end
                 return item
-
-    def end(self) -> None:
-        if self.next():
-            raise self._cut("something follows it", "end of the list")
 
     def _more(self, size: int) -> bool:
         """Read on; whether there was anything left to read."""
@@ -271,12 +289,21 @@ class _Text:
             text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             raise InvalidFile(self._name, f"is not UTF-8 text: {error.reason}") from None
-        self._buffer = self._buffer[self._at :] + text
-        self._at = 0
+        self._buffer = self._buffer[self.at :] + text
+        self.at = 0
         return bool(chunk)
 
-    def _cut(self, reason: str, place: str) -> InvalidFile:
+    def cut(self, reason: str, place: str) -> InvalidFile:
         return InvalidFile(self._name, reason, place=place, advice="the file may be cut off or edited, export it again")
+
+
+def json_object(text: str | bytes) -> Json | None:
+    """The object that a text is as JSON; None if it is anything else."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def is_utf8(start: bytes) -> bool:
@@ -291,6 +318,10 @@ def is_utf8(start: bytes) -> bool:
 # SQLite files of other programs, opened for reading only.
 
 HEADER = b"SQLite format 3\x00"
+
+
+def is_database(path: Path) -> bool:
+    return first_bytes(path, size=len(HEADER)) == HEADER
 
 
 def columns(path: Path) -> dict[str, list[str]]:
@@ -347,7 +378,7 @@ def text_records(
     labels = tuple(dict.fromkeys(filter(visible, map(one_line, tags))))[:MAX_TAGS]
     teller = one_line(speaker or "")
     metadata = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
-    content = storable_text(text)
+    content = _storable(text).strip()
     if not visible(content):
         return
     stamp = digest(content, teller, *labels, at.isoformat() if at and stated else "")
@@ -385,13 +416,8 @@ def digest(*parts: str) -> str:
     return hashlib.blake2b(joined, digest_size=12).hexdigest()
 
 
-def storable_text(text: str) -> str:
-    """What no store can hold as text becomes the replacement character."""
-    return _BROKEN.sub("\ufffd", text).strip()
-
-
 def _storable(value: Any) -> Any:
-    """A value of the metadata, with its characters made storable like those of the text."""
+    """A text or a value of the metadata; what no store can hold as text becomes the replacement character."""
     if isinstance(value, str):
         return _BROKEN.sub("\ufffd", value)
     if isinstance(value, list):

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import BOUND, Adaptation
-from fivefold.learning.training import LEAST
+from fivefold.learning.training import MIN_RECALLS as LEAST
 from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
 

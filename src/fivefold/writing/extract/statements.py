@@ -152,31 +152,20 @@ class Assertions:
         """Whether the text from `start` to `end` claims that something holds; only its own sentence counts."""
         at = bisect_right(self._starts, start)
         closing = self._ends[at] if at < len(self._ends) else None
-        if (closing and "?" in closing[0]) or self._is_quoted(start):
+        quoted = bisect_right(self._quoted, (start, len(self._text)))
+        if (closing and "?" in closing[0]) or (quoted and start < self._quoted[quoted - 1][1]):
             return False
         opening = self._starts[at - 1] if at else 0
         before = self._text[max(opening, start - 200) : start]
         after = self._text[end : min(closing.start() if closing else len(self._text), end + 200)]
-        return _is_real(before) and _is_present(after, claim)
-
-    def _is_quoted(self, start: int) -> bool:
-        at = bisect_right(self._quoted, (start, len(self._text)))
-        return at > 0 and start < self._quoted[at - 1][1]
-
-
-def _is_real(before: str) -> bool:
-    """Whether the words before a statement leave it valid. A comma ends a wish or denial, not a condition."""
-    clause = re.split(r"[:;]", before)[-1]
-    near = re.split(r",| but | and ", clause)[-1]
-    reported = any(match["own"] is None for match in _REPORTED.finditer(before))
-    return not (reported or _IF.search(clause) or _PAST.search(clause) or _WISH.search(near))
-
-
-def _is_present(after: str, claim: Claim) -> bool:
-    """Whether the words after a statement leave it valid: a change with a year is past."""
-    if _VOID.search(re.split(r"[,;]", after, maxsplit=1)[0]) or _REPORTED_AFTER.search(after):
-        return False
-    return claim == "now" or not (_PAST.search(after) or (claim == "place" and _PLANS.search(after)))
+        clause = re.split(r"[:;]", before)[-1]
+        near = re.split(r",| but | and ", clause)[-1]  # a comma ends a wish or denial, not a condition
+        reported = any(match["own"] is None for match in _REPORTED.finditer(before))
+        if reported or _IF.search(clause) or _PAST.search(clause) or _WISH.search(near):
+            return False
+        if _VOID.search(re.split(r"[,;]", after, maxsplit=1)[0]) or _REPORTED_AFTER.search(after):
+            return False
+        return claim == "now" or not (_PAST.search(after) or (claim == "place" and _PLANS.search(after)))
 
 
 def single_valued(attribute: str) -> bool:
@@ -211,10 +200,20 @@ def is_state(value: str) -> bool:
 # Texts about the user, whoever writes them, read as if the user had: 'The user's rent is …' and 'Your rent is …'.
 
 _OWNERS = frozenset({"user", "human"})
-_VERBS = {" is": " am", " has": " have", " prefers": " prefer", " isn't": " am not", " doesn't": " don't"}
+_VERBS = {
+    " is": " am",
+    " has": " have",
+    " prefers": " prefer",
+    " isn't": " am not",
+    " doesn't": " don't",
+    "'re": "'m",
+    "'ve": "'ve",
+    " are": " am",
+    " were": " was",
+}
 _ABOUT = Pattern(
     "user",
-    r"\b(?:[Tt]he user|User)(?:(?P<own>['’]s)(?= [a-z])|(?P<adverb>(?: (?:now|also|actually|still|just|recently"
+    r"\b(?:[Tt]he user|User)(?:(?P<my>['’]s)(?= [a-z])|(?P<adverb>(?: (?:now|also|actually|still|just|recently"
     r"|currently))*)(?:(?P<verb> (?:is|has|prefers|isn['’]t|doesn['’]t)\b)|(?= (?:[a-z]+(?:s|ed)|was|went|got|quit"
     r"|left|met|bought|no)\b)))",
 )
@@ -222,9 +221,8 @@ _OWN = Pattern(
     "i my me we our us mine ours", r"\b(?:I['’](?:m|ve|d|ll)|I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur|[Uu]s|[Mm]ine|[Oo]urs)\b"
 )
 _ADDRESSED = Pattern(
-    "you your yours", r"\b(?:(?P<you>[Yy]ou)\b(?P<be>['’](?:re|ve)| (?:are|were)\b)?|(?P<your>[Yy]our)(?= ))"
+    "you your yours", r"\b(?:[Yy]ou(?P<adverb>)\b(?P<verb>['’](?:re|ve)| (?:are|were)\b)?|(?P<my>[Yy]our)(?= ))"
 )
-_BE = {"'re": "'m", "’re": "'m", "'ve": "'ve", "’ve": "'ve", " are": " am", " were": " was"}
 
 
 def owner_of(speaker: str | None) -> str:
@@ -242,24 +240,18 @@ def is_assistant(speaker: str | None) -> bool:
 def as_first_person(text: str, speaker: str | None) -> str:
     """The text with the user as 'I' and 'my'; an assistant's own 'I' is nobody's."""
     if is_assistant(speaker):
-        text = _ADDRESSED.sub(_addressed, _OWN.sub("it", text))
-    return _ABOUT.sub(_about, text) if owner_of(speaker) == "user" else text
+        text = _ADDRESSED.sub(_in_first_person, _OWN.sub("it", text))
+    return _ABOUT.sub(_in_first_person, text) if owner_of(speaker) == "user" else text
 
 
-def _about(match: re.Match[str]) -> str:
-    if match["own"]:
-        return "My" if match[0][0] in "TU" else "my"
+def _in_first_person(match: re.Match[str]) -> str:
+    if match["my"]:
+        return "My" if match[0][0] in "TUY" else "my"
     verb = (match["verb"] or "").replace("’", "'")
-    return f"I{match['adverb']}{_VERBS.get(verb, verb)}"
+    return f"I{match['adverb'] or ''}{_VERBS.get(verb, verb)}"
 
 
-def _addressed(match: re.Match[str]) -> str:
-    if match["your"]:
-        return "My" if match["your"] == "Your" else "my"
-    return f"I{_BE.get(match['be'] or '', '')}"
-
-
-_LONGEST = 60
+_MAX_VALUE = 60
 _DOT = "\u2024"
 """Stands for the full stop of an abbreviation while a text is read."""
 
@@ -452,7 +444,10 @@ def _find(text: str, owner: str, personal: bool) -> Iterator[_Reading]:
         yield age, match.start(), match.end(), "place"
     for match in _IS.finditer(text):
         article = (match["article"] or "").casefold()
-        if (article in ("my", "our") or not personal) and (not article or _opens(text, match.start())):
+        before = text[max(0, match.start() - 16) : match.start()].rstrip(" ")
+        opens = not before or before[-1] in _BREAKS or before.split()[-1].casefold() in _BEFORE_IS
+        # 'my X' is the subject of a clause that begins here, and not part of 'a photo of my X'
+        if (article in ("my", "our") or not personal) and (not article or opens):
             yield from _statement_of(text, match, owner, article)
     for pattern, article in ((_THEIRS, "their"), (_FROM_TO, "from"), (_FIXED, "fixed"), (_NEW, "new")):
         for match in pattern.finditer(text):
@@ -529,12 +524,6 @@ def _weighs(attribute: str, value: str, article: str, cued: bool) -> bool:
     return cued or bool(re.search(r"\d|^[A-Z]", value))
 
 
-def _opens(text: str, start: int) -> bool:
-    """Whether a clause begins at `start`, so that 'my X' is its subject and not part of 'a photo of my X'."""
-    before = text[max(0, start - 16) : start].rstrip(" ")
-    return not before or before[-1] in _BREAKS or before.split()[-1].casefold() in _BEFORE_IS
-
-
 def _until_tail(value: str) -> str:
     """The value without the clause that follows it: 'Priya and my cat is Miso' gives 'Priya'."""
     tail = _TAIL.search(value, 1)
@@ -544,4 +533,4 @@ def _until_tail(value: str) -> str:
 def _shorten(value: str) -> str:
     """Whole words, at most 60 characters of them."""
     value = re.sub(r"\b([ap]\.m)$", r"\1.", value.replace(_DOT, "."))
-    return value if len(value) <= _LONGEST else value[: _LONGEST + 1].rpartition(" ")[0].rstrip()
+    return value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE + 1].rpartition(" ")[0].rstrip()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.text.names import IS_CALLED, ROLE_OF
 from fivefold.values.entities import Relation
-from fivefold.writing.extract.relations import _RULES, relations
+from fivefold.writing.extract.entity_relations import _RULES, relations
 
 Triple = tuple[str, str, str]
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.namespace import Namespace
+from fivefold.stores import open_store
 from fivefold.stores.interface import RequestKey
 from fivefold.stores.sqlite import lexical as shared_lexemes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.transfer.backup import back_up
+from fivefold.values.memory import Memory
+from fivefold.values.validate import MAX_STORED_TAGS, MAX_TAGS
+from tests.support.clock import Clock
 from tests.support.postgres import Postgres, Server
 from tests.support.toy_engine import Toy, toy
 
@@ -162,3 +169,112 @@ def test_on_postgresql_a_full_vacuum_takes_the_last_bytes(postgres: Server) -> N
         connection.execute("CHECKPOINT")
         ((folder,),) = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchall()
     assert left_in(postgres.folder / "data" / "base" / str(folder), vectors) == []
+
+
+# A pin, while another writer changes the memory.
+
+
+def after_the_first_look(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something happens once, right after an engine has looked at a memory."""
+    look = Namespace.get
+
+    def get(self: Namespace, id: str) -> Memory:
+        memory = look(self, id)
+        monkeypatch.setattr(Namespace, "get", look)
+        act()
+        return memory
+
+    monkeypatch.setattr(Namespace, "get", get)
+
+
+@pytest.fixture
+def other(store_path: str) -> Engine:
+    engine = toy(store_path)
+    engine.remember("Nuno drinks tea", id="m")
+    return engine
+
+
+def test_a_pin_keeps_the_end_that_another_writer_gives(
+    store_path: str, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with toy(store_path) as engine, other:
+        after_the_first_look(lambda: other.update("m", expires_at="2999-01-01T00:00:00Z"), monkeypatch)
+        memory = engine.pin("m")
+        assert memory.pinned
+        assert memory.expires_at is not None
+        assert memory.expires_at.year == 2999
+
+
+def test_a_memory_that_another_writer_forgets_is_not_pinned(
+    store_path: str, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with toy(store_path) as engine, other:
+        after_the_first_look(lambda: other.forget("m"), monkeypatch)
+        with pytest.raises(fivefold.NotFound, match="no memory 'm'"):
+            engine.pin("m")
+
+
+# No way of writing gives a memory more tags than it may have.
+
+
+def test_the_tags_of_equal_notes_end_at_the_limit(tmp_path: Path) -> None:
+    with toy(str(tmp_path / "m.db")) as mem:
+        first = [f"a{number}" for number in range(MAX_TAGS - 1)]
+        mem.remember("The gate is green", id="gate", tags=first)
+        mem.remember("The gate is green", tags=["b0", "b1"])
+        assert list(mem.get("gate").tags) == [*first, "b0"]
+
+
+def test_an_exported_memory_with_very_many_tags_is_refused(tmp_path: Path) -> None:
+    lines = tmp_path / "out.jsonl"
+    with toy(str(tmp_path / "m.db")) as mem:
+        mem.remember("The gate is green", id="gate", tags=["a"])
+        mem.export_jsonl(lines)
+    memory = json.loads(lines.read_text("utf-8"))
+    memory["tags"] = [f"a{number}" for number in range(MAX_STORED_TAGS + 1)]
+    lines.write_text(json.dumps(memory), "utf-8")
+    with toy(str(tmp_path / "other.db")) as other, pytest.raises(InvalidInput, match="tags"):
+        other.import_jsonl(lines)
+
+
+# A clock that is set back: what is said later still replaces what was said before, and comes after it in lists.
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOON)
+
+
+@pytest.fixture
+def clocked_engine(clock: Clock) -> Iterator[Engine]:
+    store = open_store(":memory:")
+    yield Engine(store, "default", Toy(), clock=clock)
+    store.close()
+
+
+def test_a_clock_that_is_set_back_breaks_no_order(clocked_engine: Engine, clock: Clock) -> None:
+    clocked_engine.remember("My badge ID is E-47821", id="old", speaker="user")
+    clocked_engine.remember("Hello there", id="t1", session_id="s")
+    clock.now -= timedelta(hours=1)
+    report = clocked_engine.remember("My badge ID is E-50113", id="new", speaker="user")
+    clocked_engine.remember("How are you", id="t2", session_id="s")
+    assert [(link.source, link.target) for link in report.superseded] == [("new", "old")]
+    assert [memory.id for memory in clocked_engine.memories()] == ["t2", "new", "t1", "old"]
+    assert [turn.id for turn in clocked_engine.turns("s")] == ["t1", "t2"]
+    assert {"new", "t2"} <= {memory.id for memory in clocked_engine.memories(since=NOON)}
+    assert {"new", "t2"} <= {memory.id for memory in clocked_engine.memories(filter={"written_since": NOON})}
+    assert [finding for finding in clocked_engine.doctor() if not finding.ok] == []
+
+
+def test_a_time_that_is_given_stays_and_a_clock_that_was_far_ahead_is_not_followed(
+    clocked_engine: Engine, clock: Clock
+) -> None:
+    clock.now += timedelta(days=400)
+    clocked_engine.remember("Written with a wrong clock")
+    clock.now = NOON
+    clocked_engine.remember("Written with a right clock", id="right")
+    clocked_engine.remember("Long ago", id="given", event_at=NOON - timedelta(days=9))
+    assert clocked_engine.get("right").created_at == NOON
+    assert clocked_engine.get("given").event_at == NOON - timedelta(days=9)

@@ -1,19 +1,257 @@
-"""Messages as the services send them, and the turns that they become."""
+"""A text of any length is one memory: stored whole, read in passages, found, exported, edited and forgotten."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage, messages_to_dict
 from openai.types.chat import ChatCompletionMessage
 
+import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
+from fivefold.stores import open_store
+from fivefold.text.passages import passage_spans
+from fivefold.values.validate import MAX_CONTENT, MAX_EXTRACTED
+from fivefold.writing.extract import beginning
 from fivefold.writing.messages import MessageReader, is_message
+from tests.conformance.vectors import WordTokens, WordVectors
+from tests.support.toy_engine import toy
+
+PARAGRAPH = "The river sensor drifts when the water is cold, and Bertil writes down what it shows every hour."
+END = "At the very end the zeppelin lands in Reykjavik."
+BOOK = "\n\n".join([f"{number}. {PARAGRAPH}" for number in range(10_000)] + [END])
+LETTER = "\n\n".join([f"{number}. {PARAGRAPH}" for number in range(30)] + [END])
+
+
+@pytest.fixture(params=[WordTokens, WordVectors])
+def model(request: pytest.FixtureRequest) -> Embedder:
+    made: Embedder = request.param()
+    return made
+
+
+@pytest.fixture
+def model_engine(tmp_path: Path, model: Embedder) -> Iterator[Engine]:
+    with Engine(open_store(str(tmp_path / "memory.db")), embedder=model) as made:
+        yield made
+
+
+def passage_count(model_engine: Engine, id: str) -> int:
+    reader = model_engine.store.reader(model_engine.namespace)
+    space, row = reader.search.vector_space(), model_engine.get(id).row
+    assert space is not None
+    vectors = reader.search.passage_vectors(space, [row]).get(row)
+    count = 0 if vectors is None else len(vectors)
+    if vectors is not None:
+        mean = vectors.mean(axis=0)
+        full = reader.search.vectors(space, [row])[row]
+        np.testing.assert_allclose(full, mean / np.linalg.norm(mean), atol=1e-5)
+    if space.tokens:
+        parts = [(row, part) for part in range(count + 5)]
+        assert len(reader.search.token_vectors(space, parts)) == max(1, count)
+    return count
+
+
+def found(model_engine: Engine) -> list[str]:
+    return [hit.memory.id for hit in model_engine.recall("zeppelin Reykjavik", recipe="lexical")]
+
+
+def test_a_book_is_one_memory(tmp_path: Path) -> None:
+    assert len(BOOK) > 1_000_000
+    with Engine(open_store(str(tmp_path / "memory.db")), embedder=WordTokens()) as model_engine:
+        model_engine.remember_many([PARAGRAPH, {"content": BOOK, "id": "book"}, "The kettle is blue"])
+        assert model_engine.get("book").content == BOOK
+        assert passage_count(model_engine, "book") == len(passage_spans(BOOK))
+        assert found(model_engine) == ["book"]
+        assert len(model_engine.context("zeppelin Reykjavik", token_budget=500).text) < 5_000
+        model_engine.export_jsonl(tmp_path / "memories.jsonl")
+        with Engine(open_store(str(tmp_path / "copy.db")), embedder=WordVectors()) as copy:
+            copy.import_jsonl(tmp_path / "memories.jsonl")
+            assert copy.get("book").content == BOOK
+            assert passage_count(copy, "book") == len(passage_spans(BOOK))
+        model_engine.update("book", content=LETTER)
+        assert (found(model_engine), passage_count(model_engine, "book")) == (["book"], len(passage_spans(LETTER)))
+        model_engine.forget("book")
+        assert found(model_engine) == []
+        assert all(finding.ok for finding in model_engine.doctor())
+
+
+def test_a_letter_becomes_short_and_long_again(model_engine: Engine) -> None:
+    model_engine.remember(LETTER, id="letter")
+    parts = passage_count(model_engine, "letter")
+    assert parts == len(passage_spans(LETTER)) > 3
+    model_engine.update("letter", content="A short note")
+    assert passage_count(model_engine, "letter") == 0
+    model_engine.update("letter", content=LETTER)
+    assert passage_count(model_engine, "letter") == parts
+    assert all(finding.ok for finding in model_engine.doctor())
+
+
+def test_a_rebuild_and_a_move_keep_the_passages(model_engine: Engine) -> None:
+    model_engine.remember(LETTER, id="letter")
+    parts = passage_count(model_engine, "letter")
+    model_engine.doctor(repair=True)
+    assert passage_count(model_engine, "letter") == parts
+    for choice in (WordVectors(48), WordTokens(48)):
+        model_engine.reembed(choice)
+        assert passage_count(model_engine, "letter") == parts
+        assert all(finding.ok for finding in model_engine.doctor())
+
+
+def test_long_parts_of_a_record_are_stored_whole(model_engine: Engine) -> None:
+    model_engine.remember_many([{"user_text": "Tell me about the river", "assistant_text": LETTER, "id": "both"}])
+    stored = model_engine.get("both")
+    assert stored.assistant_text == LETTER
+    assert stored.content == f"Tell me about the river\n{LETTER}"
+
+
+def test_a_long_turn_in_a_talk(model_engine: Engine) -> None:
+    turns = [("Ana", "How was the trip?"), ("Bea", LETTER), ("Ana", "I see")]
+    ids = model_engine.remember_many(
+        [{"content": text, "speaker": who, "session_id": "s"} for who, text in turns]
+    ).stored
+    assert model_engine.get(ids[0]).next_user_text == LETTER
+    assert passage_count(model_engine, ids[1]) == len(passage_spans(LETTER))
+    model_engine.forget(ids[1])
+    assert found(model_engine) == []
+    assert model_engine.get(ids[0]).next_user_text is None
+    assert all(finding.ok for finding in model_engine.doctor())
+
+
+def test_what_is_extracted_comes_from_the_beginning_of_a_long_text(model_engine: Engine) -> None:
+    model_engine.remember(f"I live in Leeds. {'kettle ' * 20_000} My badge ID is E-47821.", id="long", speaker="user")
+    assert {entity.name for entity in model_engine.graph.entities()} >= {"Leeds"}
+    assert not model_engine.graph.entities("E-47821")
+    assert model_engine.recall("E-47821", recipe="lexical")[0].memory.id == "long"
+
+
+def test_the_beginning_ends_with_a_word() -> None:
+    assert beginning("short") == "short"
+    assert beginning("kettle " * 20_000).endswith("kettle")
+    assert len(beginning("kettle " * 20_000)) <= MAX_EXTRACTED
+    assert beginning("x" * 200_000) == "x" * MAX_EXTRACTED
+
+
+def test_a_text_that_no_store_can_hold_is_refused(model_engine: Engine) -> None:
+    with pytest.raises(InvalidInput, match=r"content has 100,000,001 characters, the most is 100,000,000; .* in parts"):
+        model_engine.remember("x" * (MAX_CONTENT + 1))
+    assert model_engine.stats().memories == 0
+    with pytest.raises(fivefold.InvalidInput, match="the most is 100,000; make it shorter"):
+        model_engine.recall("x" * 100_001)
+
+
+# Secrets on the way into a store: noted, masked or refused.
+
+CARD = "4111 1111 1111 1111"
+NOTE = "seems to contain the number of a payment card, which"
+
+
+def test_by_default_a_secret_is_stored_and_noted() -> None:
+    with toy(":memory:") as engine:
+        report = engine.remember(f"The card is {CARD}", id="card", user_text=f"{CARD}?")
+        assert report.notes == (f"content {NOTE} is stored as it is", f"user_text {NOTE} is stored as it is")
+        assert CARD in engine.get("card").content
+        assert engine.remember("The card is blue").notes == ()
+
+
+def test_a_masked_secret_is_nowhere_in_the_file(tmp_path: Path) -> None:
+    with toy(str(tmp_path / "m.db")) as engine:
+        engine.configure(secrets="mask")
+        report = engine.remember(f"The card is {CARD}", session_id="s", id="card")
+        assert report.notes == (f"content {NOTE} is masked",)
+        engine.remember_messages([{"role": "user", "content": f"pay with {CARD}"}], session_id="t")
+        engine.update("card", content=f"The new card is {CARD}")
+        engine.supersede("card", {"content": f"Not {CARD}"})
+        assert all(CARD not in line for line in engine.export_lines())
+    for file in tmp_path.iterdir():
+        assert CARD.encode() not in file.read_bytes()
+
+
+def test_a_secret_is_masked_in_every_field(tmp_path: Path) -> None:
+    key, pin = "ghp_" + "aB3" * 12, "48210"
+    with toy(str(tmp_path / "m.db")) as engine:
+        engine.configure(secrets="mask", passwords="mask")
+        report = engine.remember(
+            "Paid",
+            id="paid",
+            speaker=f"Ana {CARD}",
+            session_id=f"s {CARD}",
+            tags=["shop", f"pin:{pin}", CARD],
+            task_tag=CARD,
+            predicate=f"paid with {CARD}",
+            metadata={
+                "cards": [int(CARD.replace(" ", "")), {"old": f"{CARD}!"}],
+                "wifiPassword": "plain words too",
+                "door_code": int(pin),
+                key: True,
+                "langchain": {"content": f"my PIN is {pin}"},
+                "price": 12.5,
+            },
+        )
+        assert len(report.notes) == 11
+        assert f"metadata {NOTE} is masked" in report.notes
+        assert "tags seems to contain a PIN, which is masked" in report.notes
+        memory = engine.get("paid")
+        assert memory.session_id == "s [the number of a payment card]"
+        assert memory.tags == ("shop", "pin:[a PIN]", "[the number of a payment card]")
+        assert memory.metadata["cards"][1] == {"old": "[the number of a payment card]!"}
+        assert (memory.metadata["wifiPassword"], memory.metadata["door_code"]) == ("[a password]", "[a door code]")
+        assert memory.metadata["price"] == 12.5
+        engine.update("paid", metadata=memory.metadata)
+        assert engine.get("paid").metadata == memory.metadata, "what is masked is not a secret"
+        assert engine.health().finding("secrets").count == 0
+    for file in tmp_path.iterdir():
+        stored = file.read_bytes()
+        assert not [
+            part for part in (CARD, CARD.replace(" ", ""), key, pin, "plain words too") if part.encode() in stored
+        ]
+
+
+def test_passwords_have_a_setting_of_their_own() -> None:
+    said, note = "the wifi password is swordfish", "content seems to contain a password, which is"
+    with toy(":memory:") as engine:
+        assert engine.remember(said, id="warn").notes == (f"{note} stored as it is",)
+        assert engine.health().finding("secrets").count == 1
+        engine.configure(passwords="keep", secrets="refuse")
+        assert engine.remember(f"Again: {said}", id="keep").notes == ()
+        engine.configure(passwords="mask")
+        assert engine.remember(f"Anew: {said}", id="mask").notes == (f"{note} masked",)
+        assert engine.get("mask").content == "Anew: the wifi password is [a password]"
+        with pytest.raises(fivefold.InvalidInput, match="a payment card; take it out, or set secrets='mask'"):
+            engine.remember(f"{said}, the card {CARD}")
+        engine.configure(passwords="refuse", secrets="note")
+        for record in ({"content": said}, {"content": "tea", "metadata": {"pin": 4821}}):
+            with pytest.raises(fivefold.InvalidInput, match=r"take it out, or set passwords='mask'"):
+                engine.remember_many([record])
+        assert engine.stats().memories == 3
+
+
+def test_a_refused_secret_stores_nothing(tmp_path: Path) -> None:
+    lines = tmp_path / "records.jsonl"
+    lines.write_text("\n".join(json.dumps({"content": text}) for text in ("fine", f"pay with {CARD}")), "utf-8")
+    with toy(":memory:") as engine:
+        engine.configure(secrets="refuse")
+        writes: tuple[Callable[[], object], ...] = (
+            lambda: engine.remember(f"The card is {CARD}"),
+            lambda: engine.remember_many(["fine", *["also fine"] * 1_000, f"The card is {CARD}"]),
+            lambda: engine.import_jsonl(lines),
+        )
+        for write in writes:
+            with pytest.raises(fivefold.InvalidInput, match=r"content seems to contain .* card; take it out, or set"):
+                write()
+        assert engine.stats().memories == 0
+
+
+# Messages as the services send them, and the turns that they become.
 
 CHAT: list[object] = [
     {"role": "developer", "content": "Be brief."},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -184,7 +184,12 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
     reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
     unique: dict[tuple[str, ...], Relation] = {}
     stated = (relation for match, senses in matches for relation in reading.read(match, senses))
-    for relation in chain(reading.own_names(names), stated):
+    called = (
+        Relation("user", IS_CALLED, match["name"] or match["self"])
+        for match in names
+        if reading.owner == "user" or (match["whose"] and not reading.owner)
+    )
+    for relation in chain(called, stated):
         if len(unique) == MAX_READ:
             break
         ends = [relation.source.casefold(), relation.target.casefold()]
@@ -225,17 +230,13 @@ class _Reading:
             (source, one), (target, two) = reversed(people) if turned else people
             kind: EdgeKind = "lifecycle" if over else "structural"
             yield Relation(source, relation, target, kind, ended, min(trust, one, two))
-            for role in _roles(groups, relation, ended):
-                yield Relation(people[1][0], role, people[0][0], confidence=min(trust, one, two))
+            parted = ended and relation in ("married to", "partner of") and groups.get("former") != "late"
+            for role in (KIND_OF.get(groups["said"]), "ex-partner of" if parted else None):
+                if role is not None:  # the sister among the siblings, the ex-partner after a marriage
+                    yield Relation(people[1][0], role, people[0][0], confidence=min(trust, one, two))
             self.subject = (match.end(), people[0]) if "the" in groups else self.subject
         if groups.get("off"):
             yield Relation(source, relation, self.name(groups["off"], match.start("off")), "lifecycle", True, trust)
-
-    def own_names(self, matches: Sequence[re.Match[str]]) -> Iterator[Relation]:
-        """What the owner of the memory is called, by the owner's own word or that of an assistant."""
-        for match in matches:
-            if self.owner == "user" or (match["whose"] and not self.owner):
-                yield Relation("user", IS_CALLED, match["name"] or match["self"])
 
     def states(self, match: re.Match[str], groups: dict[str, str], sense: Sense) -> bool:
         """Whether the words are no question, not those of others and, if direct, neither denied nor supposed."""
@@ -292,14 +293,6 @@ class _Reading:
         people = [name for name in names if not re.search(rf"\b(?:in|at|from|near|the) {re.escape(name)}", previous)]
         longest = max(people, key=len, default="")
         return (longest if all(name in longest for name in people) else "", 0.7)
-
-
-def _roles(groups: dict[str, str], relation: str, ended: bool) -> Iterator[str]:
-    """What the one named is besides: the sister among the siblings, the ex-partner after a marriage."""
-    if groups["said"] in KIND_OF:
-        yield KIND_OF[groups["said"]]
-    if ended and relation in ("married to", "partner of") and groups.get("former") != "late":
-        yield "ex-partner of"
 
 
 def _agrees(groups: dict[str, str], sense: Sense) -> bool:
