@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from fivefold.values.reports import Report
 
@@ -101,15 +101,11 @@ def write(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P],
             failed = type(error).__name__
             raise
         finally:
-            ids, until = _stored(result), time.time_ns()
+            ids, until = result.stored if isinstance(result, Report) else (), time.time_ns()
             ended = Write(method.__name__, engine.namespace, began, until, len(ids), failed, ids[:SHOWN_IDS])
             _notify(lambda observer: observer.wrote(engine.store, ended))
 
     return observe
-
-
-def _stored(result: Any) -> tuple[str, ...]:
-    return result.stored if isinstance(result, Report) else ()
 
 
 def _notify(call: Callable[[Observer], None]) -> None:

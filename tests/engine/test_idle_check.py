@@ -11,7 +11,8 @@ from time import monotonic, sleep
 import pytest
 
 import fivefold
-from fivefold.engine import Engine, idle_check
+from fivefold.engine import Engine
+from fivefold.engine import engine as idle_check
 from fivefold.stores import open_store
 from fivefold.writing import rebuild as drift
 from tests.support.clock import Clock

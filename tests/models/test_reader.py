@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
-from fivefold.models.bert import tokenizer
 from fivefold.models.reader import (
     BATCH_TOKENS,
     FILE,
@@ -22,6 +21,7 @@ from fivefold.models.reader import (
     pair_reader,
     token_rows,
 )
+from fivefold.models.word_pieces import word_pieces
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (
@@ -49,15 +49,15 @@ def test_a_text_is_read_after_its_speaker() -> None:
 
 
 def test_a_row_has_both_texts_and_says_where_the_second_begins() -> None:
-    pieces = tokenizer(512)
+    pieces = word_pieces()
     ((row, newer),) = token_rows(pieces, [pair("I am here.", "I left.")])
-    words = [pieces.id_to_token(id) for id in row]
+    words = [list(pieces.vocabulary)[id] for id in row]
     assert words == "[CLS] user : i am here . [SEP] user : i left . [SEP]".split()
     assert words[newer:] == "user : i left . [SEP]".split()
 
 
 def test_a_long_text_is_cut() -> None:
-    ((row, newer),) = token_rows(tokenizer(512), [pair("word " * 500, "word " * 500)])
+    ((row, newer),) = token_rows(word_pieces(), [pair("word " * 500, "word " * 500)])
     assert (len(row), newer) == (2 * LONGEST + 3, LONGEST + 2)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.errors import UnknownRecipe
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import Lexical
@@ -193,7 +194,7 @@ def test_understand_gives_the_query_of_the_recall(sample_engine: Engine) -> None
 
 def test_an_unknown_recipe_lists_the_known(sample_engine: Engine) -> None:
     with pytest.raises(
-        fivefold.UnknownRecipe, match="default, dense, ditto, engram, five-stage, late, lexical, memsense, recall"
+        UnknownRecipe, match="default, dense, ditto, engram, five-stage, late, lexical, memsense, recall"
     ):
         sample_engine.recall("x y", recipe="nope")
 

@@ -21,7 +21,7 @@ from fivefold.stores.sqlite.schema import migrations
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.query import Weights
 from fivefold.values.recall import Recall
-from tests.models.weights.test_model import tensors
+from tests.models.test_weights import tensors
 from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_named_times import BEFORE as BEFORE_TIMES
 from tests.support.dial import Dial

@@ -16,7 +16,7 @@ from fivefold.models.shipped import BadModel, Tensor
 from fivefold.models.weights import SHAPES, SignalHeads, WeightModel
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.recall import Recall
-from tests.models.weights.test_model import tensors
+from tests.models.test_weights import tensors
 from tests.retrieval.test_pipeline import lawful
 from tests.retrieval.test_pipeline_learned import NOW, recency, year
 from tests.support.dial import Dial

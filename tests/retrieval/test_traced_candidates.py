@@ -10,6 +10,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe import RACED
+from fivefold.values.recall_trace import RoutePlace
 from tests.support.toy_engine import toy
 
 COUNT = 139
@@ -34,7 +35,7 @@ def test_N1_every_candidate_of_every_route_has_its_rank_and_score(many: Engine, 
     for run in answer.routes:
         if run.route not in supports:
             for rank, hit in enumerate(run.hits, 1):
-                assert fivefold.RoutePlace(run.route, rank, hit.score) in rows[hit.row].places
+                assert RoutePlace(run.route, rank, hit.score) in rows[hit.row].places
     assert len({one.id for one in answer.candidates}) == len(answer.candidates)
 
 

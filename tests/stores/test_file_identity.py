@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import fivefold
 from fivefold.engine import Engine
+from fivefold.errors import StoreReplaced
 from tests.support.toy_engine import toy
 
 
@@ -58,18 +58,18 @@ def test_nothing_is_confirmed_or_read_afterwards(
         lambda: engine.recall("file", recipe="lexical"),
         engine.store.audit.all,
     ):
-        with pytest.raises(fivefold.StoreReplaced, match="was deleted, moved or replaced while it was open"):
+        with pytest.raises(StoreReplaced, match="was deleted, moved or replaced while it was open"):
             call()
 
 
 def test_a_write_under_way_is_not_confirmed(engine: Engine, store_path: str) -> None:
-    with pytest.raises(fivefold.StoreReplaced), engine.store.write("default"):
+    with pytest.raises(StoreReplaced), engine.store.write("default"):
         os.unlink(store_path)
 
 
 def test_it_goes_on_when_the_file_is_back(engine: Engine, store_path: str) -> None:
     os.rename(store_path, f"{store_path}.away")
-    with pytest.raises(fivefold.StoreReplaced):
+    with pytest.raises(StoreReplaced):
         engine.remember("Not now")
     os.rename(f"{store_path}.away", store_path)
     engine.remember("But now", id="second")

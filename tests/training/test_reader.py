@@ -18,8 +18,8 @@ import onnxruntime
 import pytest
 import torch
 
-from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said, SaidPair
+from fivefold.models.word_pieces import word_pieces
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def pairs(count: int) -> list[Any]:
 
 
 def rows_of(lessons: Sequence[Any]) -> Any:
-    return made.learn.rows_of([lesson.said for lesson in lessons], tokenizer(512), "cpu")
+    return made.learn.rows_of([lesson.said for lesson in lessons], word_pieces(), "cpu")
 
 
 @pytest.fixture(scope="module", autouse=True)

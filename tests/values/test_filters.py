@@ -1,4 +1,4 @@
-"""A filter is checked as a whole: what is wrong is named, and what is allowed is said."""
+"""A filter is checked as a whole, written and read again, and compares labels as a person expects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from fivefold.errors import InvalidInput
 from fivefold.values.filter_language import FIELDS, filter_of, narrowed, write_filter
 from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
+from fivefold.values.memory import MOST_LABELS, label_value, labels_of, number_label
 from tests.conformance.filters import filters
+from tests.support.fuzzing import value_or_none
+
+# A filter is checked as a whole: what is wrong is named, and what is allowed is said.
 
 
 def refusal(given_filter: Any) -> str:
@@ -154,3 +158,79 @@ def test_every_field_of_the_language_is_in_the_documentation() -> None:
     page = (DOCS / "filters.md").read_text("utf-8")
     missing = [name for name in FIELDS if f"`{name}:" not in page and name != "meta.KEY" and f" {name}:" not in page]
     assert missing == []
+
+
+# Generated filters: each is a value that can be written and read again, or an error in plain words.
+
+
+PIECES = (
+    'speaker: tag: -tag: meta. meta.a.b price >= <= > < = : , " \\ ( ) since: until: type:fact kind:turn pinned: yes '
+    "no used: alive-at: 2024-01-01 2024-13-99 10 -1e308 nan inf origin:user session: text: ana é \u202e \n \x00"
+).split(" ")
+TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+FUZZED_FIELDS = st.sampled_from(
+    ["speakers", "tags", "all_tags", "metadata", "words", "since", "until", "kinds", "pinned", "x"]
+)
+
+
+@given(TEXTS)
+def test_a_text_is_a_filter_or_a_plain_error(text: str) -> None:
+    keep = value_or_none(filter_of, text, refusal=InvalidInput)
+    assert keep is None or filter_of(write_filter(keep)) == keep
+
+
+@given(st.dictionaries(FUZZED_FIELDS, VALUES, max_size=3))
+def test_a_mapping_is_a_filter_or_a_plain_error(fields: dict[str, object]) -> None:
+    keep = value_or_none(filter_of, fields, refusal=InvalidInput)
+    assert keep is None or filter_of(write_filter(keep)) == keep
+
+
+# Labels: their values sort as what they stand for, and metadata of any shape has those that a person expects.
+
+
+numbers = st.one_of(st.integers(), st.floats(allow_nan=False))
+
+
+@given(one=numbers, other=numbers)
+def test_numbers_sort_as_their_labels(one: float, other: float) -> None:
+    a, b = (float(number) if abs(number) < 1e300 else number for number in (one, other))
+    assert (number_label(a) < number_label(b)) is (_real(a) < _real(b))
+    assert (number_label(a) == number_label(b)) is (_real(a) == _real(b))
+
+
+def _real(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+@given(one=st.text(), other=st.text())
+def test_texts_sort_as_their_labels_and_never_among_numbers(one: str, other: str) -> None:
+    assert (label_value(one) < label_value(other)) is (one < other)
+    assert label_value(one.encode("utf-8", "replace").decode()) > number_label(float("inf"))
+
+
+def test_keys_are_joined_and_entries_of_lists_are_values_of_their_key() -> None:
+    metadata = {"a": {"b": [1, ["x", {"c": True}]], "d": None}, "e.f": "y", "big": 10**400}
+    assert labels_of(["t", "t"], metadata) == [
+        ("tag", "tt"),
+        ("meta.a.b", number_label(1)),
+        ("meta.a.b", "tx"),
+        ("meta.a.b.c", "ttrue"),
+        ("meta.e.f", "ty"),
+        ("meta.big", number_label(float("inf"))),
+    ]
+
+
+def test_what_no_store_could_index_has_no_label() -> None:
+    assert labels_of([], {"long": "x" * 201, "nul": "a\x00b", "k" * 201: 1, "ok": "x" * 200}) == [
+        ("meta.ok", f"t{'x' * 200}")
+    ]
+    many = {str(number): number for number in range(1_000)}
+    assert len(labels_of(["tag"], many)) == 1 + MOST_LABELS

@@ -69,7 +69,7 @@ def blocks(language: str) -> list[str]:
 def test_the_example_of_the_page_works(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project, recipe, _ = blocks("toml")
+    project, recipe = blocks("toml")
     module, use = blocks("python")
     declared = tomllib.loads(project)["project"]
     groups = {group.removeprefix("fivefold."): entries for group, entries in declared["entry-points"].items()}
@@ -78,23 +78,23 @@ def test_the_example_of_the_page_works(
     Path("last_said.toml").write_text(recipe)
     exec(compile(use, str(PAGE), "exec", dont_inherit=True), {})
     assert capsys.readouterr().out.splitlines() == re.findall(r"# → (.+)", use)
-    with fivefold.open("harbour.db") as mem:
+    with fivefold.open("shed://harbour.db") as mem:
         assert mem.recall("what was that again?", recipe="dense"), "the pin alone finds the embedder again"
-    assert run("count", "harbour.db") == 0
+    assert run("count", "shed://harbour.db") == 0
     assert capsys.readouterr().out == "3\n"
 
 
 def test_the_page_lists_every_group() -> None:
     from typing import get_args
 
-    from fivefold.values.plugins import Group
+    from fivefold.values.registry import Group
 
     assert re.findall(r"^\| `fivefold\.(\w+)` \|", PAGE.read_text("utf-8"), re.MULTILINE) == list(get_args(Group))
 
 
 def test_a_route(install: Install, tmp_path: Path) -> None:
     code = """
-    from fivefold import BaseRoute, RouteHit
+    from fivefold.plugins import BaseRoute, RouteHit
 
     class First(BaseRoute):
         def search(self, context, depth, keep, options):
@@ -114,7 +114,7 @@ def test_a_route(install: Install, tmp_path: Path) -> None:
 def test_a_stage(install: Install, tmp_path: Path) -> None:
     code = """
     from dataclasses import dataclass
-    from fivefold import Stage
+    from fivefold.plugins import Stage
 
     @dataclass(frozen=True, slots=True)
     class By:
@@ -166,7 +166,7 @@ def test_an_embedder(install: Install, tmp_path: Path) -> None:
 def test_an_extractor(install: Install, tmp_path: Path) -> None:
     code = """
     from dataclasses import replace
-    from fivefold.writing.extract import extractor
+    from fivefold.plugins import extractor
 
     class Shouts:
         name = "shouts"
@@ -201,7 +201,7 @@ def test_a_reranker(install: Install, tmp_path: Path) -> None:
 
 def test_a_store(install: Install, tmp_path: Path) -> None:
     code = """
-    from fivefold.stores import open_store
+    from fivefold.plugins import open_store
 
     def opened(location):
         return open_store(location.removeprefix("vault://"))

@@ -11,9 +11,9 @@ from layout import packed_left
 from model import Reading
 from torch import Tensor
 
-from fivefold.models.bert import MAX_TOKENS, tokenizer
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 from fivefold.models.token_vectors import LEVELS
+from fivefold.models.word_pieces import word_pieces
 
 BYTE = 255
 NO_MATCH = -1.0
@@ -34,7 +34,7 @@ class StoredPieces:
 
 def stored_pieces(device: torch.device | str) -> StoredPieces:
     """The tables, by asking the engine about every piece of the vocabulary."""
-    pieces, vocabulary = PassageTokenizer(), tokenizer(MAX_TOKENS).get_vocab()
+    pieces, vocabulary = PassageTokenizer(), word_pieces().vocabulary
     inner = np.zeros(len(vocabulary), dtype=np.bool_)
     inner[[number for word, number in vocabulary.items() if word.startswith("##")]] = True
     every = np.arange(len(vocabulary))[:, None]

@@ -15,13 +15,12 @@ import onnx
 import torch
 from graph import Graph, calmed, encoder, mean
 from loudness import loudness
-from tokenizers import Tokenizer
 from training.reader.learn import Rows, logits_of, rows_of
 from training.reader.pair_reader import PairReader, load, student_words
 from training.reader.pairs import RELATIONS, read_pairs
 
-from fivefold.models.bert import tokenizer
 from fivefold.models.reader import LONGEST
+from fivefold.models.word_pieces import WordPieces
 
 PLACES = 2 * LONGEST + 3
 """The tokens of a row at most: two texts and three marks."""
@@ -78,7 +77,7 @@ def add_heads(graph: Graph, both: str, state: dict[str, npt.NDArray[np.float32]]
     graph.add("Softmax", shifted, axis=-1, name="chances")
 
 
-def write(model: PairReader, pieces: Tokenizer, output: Path, int8: bool = True) -> Calibration:
+def write(model: PairReader, pieces: WordPieces, output: Path, int8: bool = True) -> Calibration:
     """Calibrated on the choosing families; every third of these pairs shows the range of values for int8."""
     pairs = read_pairs("choose")
     said = [pair.said for pair in pairs]
@@ -95,7 +94,7 @@ def main() -> None:
     parser.add_argument("--float32", action="store_true", help="without int8, to compare with")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    pieces = tokenizer(512, {word: at for at, word in enumerate(student_words())})
+    pieces = WordPieces({word: at for at, word in enumerate(student_words())})
     by = write(load(given.trained), pieces, given.output, int8=not given.float32)
     size = given.output.stat().st_size / 1e6
     print(f"{given.output}: {size:.1f} MB, scale {by.scale:.2f}, shifts {by.shifts.round(2)}")

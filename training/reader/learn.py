@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from training.reader.lessons import UNKNOWN, Lesson
 
 from fivefold.models.reader import SaidPair, token_rows
+from fivefold.models.word_pieces import WordPieces
 
 MASK = 103
 """BERT's word piece that stands for a hidden one."""
@@ -73,7 +73,7 @@ class Course:
     """The share of word pieces that is hidden, so that no single one decides."""
 
 
-def rows_of(said: Sequence[SaidPair], pieces: Tokenizer, device: str) -> Rows:
+def rows_of(said: Sequence[SaidPair], pieces: WordPieces, device: str) -> Rows:
     rows = [row for start in range(0, len(said), 20_000) for row in token_rows(pieces, said[start : start + 20_000])]
     lengths = torch.tensor([len(row) for row, _ in rows])
     ids = torch.zeros(len(rows), int(lengths.max()), dtype=torch.int32)

@@ -11,8 +11,8 @@ from model import Encoder, mean_of
 from torch import Tensor
 from training.reader.lessons import UNKNOWN, Lesson, answer_lesson
 
-from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said, SaidPair
+from fivefold.models.word_pieces import word_pieces
 
 LENGTH = 96
 """Word pieces of a text that count for its likeness."""
@@ -47,11 +47,12 @@ def near_lessons(questions: Sequence[str], texts: Sequence[Said], encoder: Encod
 def unit_vectors(texts: Sequence[Said], encoder: Encoder) -> Tensor:
     """The mean of the token vectors of each text without its speaker, at unit length."""
     device = encoder.words.weight.device
-    encoded = tokenizer(LENGTH).encode_batch([said.text for said in texts])
+    pieces = word_pieces()
+    encoded = [[pieces.cls, *pieces.ids(said.text)[: LENGTH - 2], pieces.sep] for said in texts]
     found = []
     for start in range(0, len(texts), 512):
         part = encoded[start : start + 512]
-        width = max(len(item.ids) for item in part)
-        ids = torch.tensor([item.ids + [0] * (width - len(item.ids)) for item in part], device=device)
+        width = max(map(len, part))
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in part], device=device)
         found.append(F.normalize(mean_of(encoder(ids, ids != 0), ids != 0), dim=-1))
     return torch.cat(found)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from training.reader.figures import answer_figures, asked_pairs, relation_figures
 from training.reader.learn import Rows, logits_of, rows_of
 from training.reader.pairs import Pair, read_pairs
 from training.reader.scenes import Scene, read_scenes, split
+
+from fivefold.models.word_pieces import WordPieces
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class School:
     def say(self, what: str) -> None:
         print(f"[{time.monotonic() - self.began:.0f} s] {what}", flush=True)
 
-    def test(self, name: str, models: Sequence[nn.Module], pieces: Tokenizer) -> None:
+    def test(self, name: str, models: Sequence[nn.Module], pieces: WordPieces) -> None:
         """Print what models together make of families and scenes that they have not seen."""
         for part, pairs in self.unseen.items():
             found = mean_logits(models, rows_of([pair.said for pair in pairs], pieces, self.device))

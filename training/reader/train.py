@@ -25,8 +25,8 @@ from training.reader.pair_reader import PairReader, cut, save, student_words
 from training.reader.school import School, mean_logits
 from training.reader.teacher import Teacher, load_teacher
 
-from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said
+from fivefold.models.word_pieces import WordPieces, word_pieces
 
 LAYERS, INNER = (0, 1, 3, 5), 1536
 """The layers of MiniLM that the student takes, and how wide their inner part stays."""
@@ -65,7 +65,7 @@ def answer_lessons(school: School, outside: Outside) -> list[Lesson]:
 
 def teach(school: School, answers: Sequence[Lesson], folder: Path) -> list[Teacher]:
     """The teachers, each with its own seed."""
-    whole = tokenizer(512)
+    whole = word_pieces()
     lessons = [*relation_lessons(school.train, school.some(PAIRS), BY_HAND, 1), *answers]
     rows, goals = rows_of([lesson.said for lesson in lessons], whole, school.device), goals_of(lessons, school.device)
     course = Course(4e-5, max(1, len(lessons) // 96), 96, school.seconds, masked=0.08)
@@ -100,7 +100,7 @@ def pool(school: School, answers: Sequence[Lesson], outside: Outside, base: Enco
 
 def study(school: School, base: Encoder, words: Sequence[str], lessons: Sequence[Lesson], taught: Tensor) -> PairReader:
     """The student learns the mean of the teachers' chances."""
-    few, whole = tokenizer(512, {word: at for at, word in enumerate(words)}), tokenizer(512).get_vocab()
+    few, whole = WordPieces({word: at for at, word in enumerate(words)}), word_pieces().vocabulary
     rows = rows_of([lesson.said for lesson in lessons], few, school.device)
     torch.manual_seed(7)
     student = cut(base.cpu(), [whole[word] for word in words], LAYERS, INNER).to(school.device)
@@ -116,7 +116,7 @@ def run(school: School, folder: Path, minilm: Encoder, outside: Outside) -> Pair
     teachers = teach(school, answers, folder)
     base = minilm.to(school.device).eval()
     lessons = pool(school, answers, outside, base)
-    rows = rows_of([lesson.said for lesson in lessons], tokenizer(512), school.device)
+    rows = rows_of([lesson.said for lesson in lessons], word_pieces(), school.device)
     taught = mean_logits(teachers, rows)
     school.say(f"{len(lessons)} lessons judged by the teachers")
     return study(school, base, student_words(), lessons, taught)

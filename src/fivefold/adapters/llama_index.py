@@ -161,7 +161,7 @@ class FivefoldMemory(BaseMemory):
         self._chat.clear()
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        return await threads_of(self.engine.store).read(partial(self.get, input, **kwargs))
+        return await threads_of(self.engine.store).run("read", partial(self.get, input, **kwargs))
 
     async def aget_all(self) -> list[ChatMessage]:
         return [self._message(turn) for turn in await AsyncChatSession(self._chat).turns()]
@@ -173,7 +173,7 @@ class FivefoldMemory(BaseMemory):
         await AsyncChatSession(self._chat).add([_session_message(message) for message in messages])
 
     async def aset(self, messages: list[ChatMessage]) -> None:
-        await threads_of(self.engine.store).write(partial(self.set, messages))
+        await threads_of(self.engine.store).run("write", partial(self.set, messages))
 
     async def areset(self) -> None:
         await AsyncChatSession(self._chat).clear()

@@ -14,7 +14,7 @@ from typer.main import get_command_name
 from typer.models import CommandInfo
 
 from fivefold.errors import PluginError
-from fivefold.values.plugins import plugin, plugin_names
+from fivefold.values.registry import plugin, plugin_names
 
 ABSENT = {"bench": "fivefold-bench", "recipes.verify": "fivefold-bench"}
 """Commands of packages of our own, and the package to install where one is missing."""

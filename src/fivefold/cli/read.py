@@ -29,7 +29,6 @@ from fivefold.cli.terminal import QUOTED, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
 from fivefold.retrieval.routes import ROUTES
 from fivefold.text.display import SHOWN, brief, visible
-from fivefold.values.excerpt import mark_words, marked_line
 from fivefold.values.explain import (
     NOT_FOUND,
     SHOWN_TEXT,
@@ -37,6 +36,8 @@ from fivefold.values.explain import (
     explain_rest,
     explain_score,
     explain_search,
+    mark_words,
+    marked_line,
     percent,
     shown_score,
 )

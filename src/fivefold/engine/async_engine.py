@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from itertools import islice
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from fivefold.engine.engine import Engine
@@ -25,15 +24,9 @@ from fivefold.writing.entity_graph import Graph
 
 # Calls of asynchronous code run in threads: a few for each store, whatever the number of its namespaces.
 
-READS = 2
-WRITES = 2
-LENGTHY = 2
-ROUTES = 2
+READS = WRITES = LENGTHY = ROUTES = 2
 """How many calls of each kind, and routes of recalls, run at once. Only one thread runs Python at a time: more threads
 would do no more work, and each that waits for its turn lets the event loop wait longer."""
-
-SWITCH_S = 0.0005
-"""After this long a thread lets another run, in place of Python's 5 ms: the event loop waits a tenth of the time."""
 
 AT_ONCE = 200
 """Items of a stream that are read at once."""
@@ -47,45 +40,33 @@ _of_stores: WeakKeyDictionary[Store, CallThreads] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
+CallKind = Literal["read", "write", "lengthy"]
+
+
 class CallThreads:
-    """Each kind of call has threads of its own: no read waits behind writes, and neither behind what takes long."""
+    """Each kind of call has threads of its own: no read waits behind writes, and neither behind what takes minutes."""
 
     def __init__(self) -> None:
-        self._reads = ThreadPoolExecutor(READS, thread_name_prefix="fivefold-read")
-        self._writes = ThreadPoolExecutor(WRITES, thread_name_prefix="fivefold-write")
-        self._lengthy = ThreadPoolExecutor(LENGTHY, thread_name_prefix="fivefold-lengthy")
+        counts: dict[CallKind, int] = {"lengthy": LENGTHY, "write": WRITES, "read": READS}
+        self._pools = {kind: ThreadPoolExecutor(count, f"fivefold-{kind}") for kind, count in counts.items()}
         self._closed = False
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CallThreads:
         """The threads themselves, since a deep copy of an adapter works on the same open store."""
         return self
 
-    async def read(self, call: Callable[[], R]) -> R:
-        return await self._run(self._reads, call)
-
-    async def write(self, call: Callable[[], R]) -> R:
+    async def run(self, kind: CallKind, call: Callable[[], R]) -> R:
         """Cancelled before it begins, a write never happens; cancelled later, it is completed all the same."""
-        return await self._run(self._writes, call)
-
-    async def work(self, call: Callable[[], R]) -> R:
-        """For what may take minutes, such as an import; cancelled, it goes as with a write."""
-        return await self._run(self._lengthy, call)
+        if self._closed:
+            raise StoreClosed("this engine was closed; open the store again")
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._pools[kind], partial(context.run, call))
 
     async def close(self) -> None:
         """Wait for the calls that have begun; those that have not are cancelled."""
         self._closed = True
-        await asyncio.to_thread(self._shut_down)
-
-    async def _run(self, pool: ThreadPoolExecutor, call: Callable[[], R]) -> R:
-        if self._closed:
-            raise StoreClosed("this engine was closed; open the store again")
-        context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(pool, partial(context.run, call))
-
-    def _shut_down(self) -> None:
-        for pool in (self._lengthy, self._writes, self._reads):
-            pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools.values():
+            await asyncio.to_thread(pool.shutdown, cancel_futures=True)
 
 
 def threads_of(store: Store) -> CallThreads:
@@ -98,7 +79,7 @@ def threads_of(store: Store) -> CallThreads:
 
 async def stream(items: Iterator[R], threads: CallThreads) -> AsyncIterator[R]:
     """What an iterator gives, a few items for each read."""
-    while some := await threads.read(lambda: list(islice(items, AT_ONCE))):
+    while some := await threads.run("read", lambda: list(islice(items, AT_ONCE))):
         for item in some:
             yield item
 
@@ -111,37 +92,26 @@ class AsyncCalls(Generic[T_co]):
         self._threads = threads
 
 
-def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
-    """The method, awaited."""
+class _Awaited:
+    """Makes of a method one that is awaited and runs in the threads of its kind."""
 
-    @wraps(method)
-    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        bound: Callable[P, R] = getattr(self._target, method.__name__)
-        return await self._threads.read(partial(bound, *args, **kwargs))
+    def __init__(self, kind: CallKind) -> None:
+        self._kind = kind
 
-    return call
+    def __call__(
+        self, method: Callable[Concatenate[T, P], R]
+    ) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
+        kind = self._kind
 
+        @wraps(method)
+        async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
+            bound: Callable[P, R] = getattr(self._target, method.__name__)
+            return await self._threads.run(kind, partial(bound, *args, **kwargs))
 
-def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
-    """The method, awaited; it changes something."""
-
-    @wraps(method)
-    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        bound: Callable[P, R] = getattr(self._target, method.__name__)
-        return await self._threads.write(partial(bound, *args, **kwargs))
-
-    return call
+        return call
 
 
-def lengthy(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
-    """The method, awaited; it may take minutes."""
-
-    @wraps(method)
-    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        bound: Callable[P, R] = getattr(self._target, method.__name__)
-        return await self._threads.work(partial(bound, *args, **kwargs))
-
-    return call
+reading, writing, lengthy = _Awaited("read"), _Awaited("write"), _Awaited("lengthy")
 
 
 class AsyncGraph(AsyncCalls[Graph]):
@@ -240,7 +210,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     @property
     def settings(self) -> Awaitable[Settings]:
         """The namespace's settings, defaults where nothing is set: `await mem.settings`."""
-        return self._threads.read(lambda: self._target.settings)
+        return self._threads.run("read", lambda: self._target.settings)
 
     @property
     def graph(self) -> AsyncGraph:

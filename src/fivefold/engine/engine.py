@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
-from fivefold.engine.idle_check import IdleCheck
-from fivefold.errors import DamagedStore, InvalidInput
+from fivefold.errors import DamagedStore, FivefoldError, InvalidInput, ReadOnly, StoreClosed
 from fivefold.learning.adaptation import give_feedback, log_entry
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learned_from_use, train_reranker, unlearn
 from fivefold.models.embedders import DEFAULT, Embedder
-from fivefold.namespace import Namespace
+from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.health import look_after
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
-from fivefold.settings import Settings
-from fivefold.stores.interface import Store
+from fivefold.settings import Settings, settings_of
+from fivefold.stores.interface import VOCABULARY, Store
 from fivefold.text.passages import tokens
 from fivefold.text.progress import bar
 from fivefold.transfer import jsonl
@@ -51,78 +54,123 @@ from fivefold.values.reports import (
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_K, MAX_TOKENS, checked_count, checked_name
 from fivefold.writing import edit, rebuild
-from fivefold.writing import edit as life
-from fivefold.writing import rebuild as drift
 from fivefold.writing.entity_graph import Graph
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.pipeline import write, write_checked, write_messages
 from fivefold.writing.relations import link_earlier_repeats
 
-# How long memories live: the part of the engine that pins and sweeps them and looks after their health.
+# The weekly check of a vocabulary, while the store is not used, by a thread that ends with its engine (R5).
 
-MOST_DAYS = 36_500
+IDLE_S = 30.0
+"""For how long nothing was read or written before a check begins."""
+
+AFTER_S = 60.0
+"""For how long a store has been open before a check is considered, so that a short program never has that thread."""
+
+AGAIN_S = 3_600.0
+"""For how long a namespace is left alone that was looked at, whether its check was due or not."""
+
+MOST = 1_000
+"""The most namespaces that wait for an idle moment, and of which it is known when they were looked at."""
+
+_log = logging.getLogger("fivefold")
 
 
-class Upkeep(Browser):
-    """What an engine does with its memories after they are written."""
+class IdleCheck:
+    """Checks the vocabularies of the namespaces that are asked, each at most once in its `check_days`.
 
-    store: Store
-    namespace: str
+    There is no thread until a recall asks for one, and none once there is nothing left to look at.
+    """
 
-    @observers.write
-    def pin(self, id: str) -> Memory:
-        """Let a memory stay: it does not expire, and nothing that is read in later texts replaces it."""
-        return life.pin(self._namespace, id, True)
+    def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
+        self.activity = Activity()
+        self._store = store
+        self._clock = clock
+        self._opened = monotonic()
+        self._looked: dict[str, float] = {}
+        self._waiting: dict[str, None] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    @observers.write
-    def unpin(self, id: str) -> Memory:
-        """Let a memory expire and be replaced again, as any other."""
-        return life.pin(self._namespace, id, False)
+    def end_with(self, owner: object) -> None:
+        """Let the thread end when the owner is gone, also where nobody closes it."""
+        weakref.finalize(owner, self._ended.set).atexit = False
 
-    @observers.write
-    def sweep(self, *, dry_run: bool = False) -> Sweep:
-        """Forget the memories that have expired; a dry run only says which."""
-        return life.sweep(self._namespace, dry_run=dry_run)
+    def recalled(self, namespace: str) -> None:
+        """A namespace was asked; look at its vocabulary in the next idle moment. This only notes it."""
+        now = monotonic()
+        if now < self._opened + AFTER_S or now < self._looked.get(namespace, -AGAIN_S) + AGAIN_S:
+            return
+        with self._lock:
+            if self._ended.is_set() or len(self._waiting) >= MOST:
+                return
+            self._waiting[namespace] = None
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="fivefold-check", daemon=True)
+                self._thread.start()
 
-    @observers.write
-    def link_repeats(self, *, progress: bool = False) -> Report:
-        """Link near-duplicates among all memories, also those that were not compared when they were written.
+    def stop(self) -> None:
+        """End the thread, and wait until it has; a check under way is given up."""
+        self._ended.set()
+        thread = self._thread
+        if thread is not None:
+            thread.join()
 
-        Nothing else is changed. It searches around each memory, which takes a while.
-        """
-        with bar("Comparing memories", self.stats().memories, show=progress) as advance:
-            return link_earlier_repeats(self._namespace, advance)
+    def _run(self) -> None:
+        while (namespace := self._next()) is not None:
+            try:
+                self._check(namespace)
+            except (_Interrupted, ReadOnly, StoreClosed):
+                _log.debug("the check of the vocabulary of namespace %r was given up", namespace)
+            except FivefoldError as error:
+                _log.warning("the vocabulary of namespace %r could not be checked: %s", namespace, error)
+            except Exception:
+                _log.exception("the vocabulary of namespace %r could not be checked", namespace)
 
-    def erasure(self) -> Erasure:
-        """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""
-        return self.store.erasure()
+    def _next(self) -> str | None:
+        """The next namespace, once the store is idle; None where nothing waits, or where it has ended."""
+        while not self._ended.wait(max(0.0, self.activity.last + IDLE_S - monotonic())):
+            if self.activity.last + IDLE_S <= monotonic():
+                break
+        with self._lock:
+            if self._ended.is_set() or not self._waiting:
+                self._thread = None
+                return None
+            namespace, _ = self._waiting.popitem()
+            self._looked.pop(namespace, None)
+            self._looked[namespace] = monotonic()
+            if len(self._looked) > MOST:
+                del self._looked[next(iter(self._looked))]
+            return namespace
 
-    def health(
-        self,
-        *,
-        stale_days: int = STALE_DAYS,
-        unused_days: int = UNUSED_DAYS,
-        soon_days: int = SOON_DAYS,
-        examples: int = 5,
-    ) -> HealthReport:
-        """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
+    def _check(self, namespace: str) -> None:
+        admin, now = self._store.reader(namespace).admin, self._clock()
+        days = settings_of(admin.settings()).check_days
+        if not rebuild.is_due(admin.learned_value(VOCABULARY), now, days):
+            return
+        last = self.activity.last
 
-        Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
-        """
-        filters = health_filters(
-            self._namespace.clock(),
-            checked_count(stale_days, "stale_days", 1, MOST_DAYS),
-            checked_count(unused_days, "unused_days", 0, MOST_DAYS),
-            checked_count(soon_days, "soon_days", 0, MOST_DAYS),
-        )
-        return look_after(self._namespace, filters, checked_count(examples, "examples", 0, MAX_K))
+        def go_on(done: int) -> None:
+            if self._ended.is_set() or self.activity.last != last:
+                raise _Interrupted
 
+        report = rebuild.check(self._store, namespace, now, go_on)
+        if report.reindexed:
+            _log.info("the vocabulary of namespace %r has drifted; its lexical index was rebuilt", namespace)
+
+
+class _Interrupted(Exception):
+    """The store is used again, or closed: the check is left to another idle moment."""
+
+
+MAX_DAYS = 36_500
 
 ROUTE_THREADS = 8
 """The most routes that an engine runs at once, over all its recalls."""
 
 
-class Engine(Upkeep):
+class Engine(Browser):
     """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
 
     def __init__(
@@ -232,6 +280,56 @@ class Engine(Upkeep):
     def forget_session(self, session_id: str) -> int:
         """Remove a session with all its turns; returns how many there were."""
         return edit.forget_session(self._namespace, session_id)
+
+    # life
+
+    @observers.write
+    def pin(self, id: str) -> Memory:
+        """Let a memory stay: it does not expire, and nothing that is read in later texts replaces it."""
+        return edit.pin(self._namespace, id, True)
+
+    @observers.write
+    def unpin(self, id: str) -> Memory:
+        """Let a memory expire and be replaced again, as any other."""
+        return edit.pin(self._namespace, id, False)
+
+    @observers.write
+    def sweep(self, *, dry_run: bool = False) -> Sweep:
+        """Forget the memories that have expired; a dry run only says which."""
+        return edit.sweep(self._namespace, dry_run=dry_run)
+
+    @observers.write
+    def link_repeats(self, *, progress: bool = False) -> Report:
+        """Link near-duplicates among all memories, also those that were not compared when they were written.
+
+        Nothing else is changed. It searches around each memory, which takes a while.
+        """
+        with bar("Comparing memories", self.stats().memories, show=progress) as advance:
+            return link_earlier_repeats(self._namespace, advance)
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""
+        return self.store.erasure()
+
+    def health(
+        self,
+        *,
+        stale_days: int = STALE_DAYS,
+        unused_days: int = UNUSED_DAYS,
+        soon_days: int = SOON_DAYS,
+        examples: int = 5,
+    ) -> HealthReport:
+        """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
+
+        Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
+        """
+        filters = health_filters(
+            self._namespace.clock(),
+            checked_count(stale_days, "stale_days", 1, MAX_DAYS),
+            checked_count(unused_days, "unused_days", 0, MAX_DAYS),
+            checked_count(soon_days, "soon_days", 0, MAX_DAYS),
+        )
+        return look_after(self._namespace, filters, checked_count(examples, "examples", 0, MAX_K))
 
     # learning
 
@@ -388,7 +486,7 @@ class Engine(Upkeep):
     def check_drift(self, *, progress: bool = False) -> Drift:
         """Compare the vocabulary with that of the last check; if it differs much, rebuild the lexical index."""
         with bar("Rebuilding the lexical index", self.stats().memories, show=progress) as advance:
-            return drift.check(self.store, self.namespace, self._namespace.clock(), advance)
+            return rebuild.check(self.store, self.namespace, self._namespace.clock(), advance)
 
     def reembed(self, embedder: str | Embedder, *, progress: bool = False) -> str:
         """Move the namespace to another embedder; the old vectors serve until the switch. Returns the new pin."""

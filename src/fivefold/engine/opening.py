@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from fivefold import observers
-from fivefold.engine.engine import ROUTE_THREADS, Engine
-from fivefold.engine.idle_check import IdleCheck
+from fivefold.engine.engine import ROUTE_THREADS, Engine, IdleCheck
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import drop_reranker
 from fivefold.models.embedders import DEFAULT, Embedder

@@ -11,8 +11,7 @@ from fivefold.errors import InvalidInput
 from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.text.display import fenced, harmless, quote_line, quote_name
 from fivefold.text.passages import tokens
-from fivefold.values.excerpt import excerpt
-from fivefold.values.explain import SHOWN_TEXT
+from fivefold.values.explain import SHOWN_TEXT, excerpt
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import FusedRows, PassageMatch

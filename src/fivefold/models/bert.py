@@ -1,4 +1,4 @@
-"""What the ONNX models of the BERT family share: the tokenizer, a session, batches with little padding."""
+"""What the ONNX models of the BERT family share: a session whose runs share the cores, batches with little padding."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.errors import EmbedderError
-from fivefold.models.shipped import shipped_lines
+from fivefold.errors import EmbedderError, FivefoldError
+from fivefold.models.shipped import load_shipped
+from fivefold.models.word_pieces import WordPieces, word_pieces
 
 if TYPE_CHECKING:
     import onnxruntime
-    from tokenizers import Encoding, Tokenizer
 
 Ids = npt.NDArray[np.int64]
 Inputs = Mapping[str, Ids]
@@ -33,38 +33,16 @@ BATCH_TOKENS = 4096
 
 
 @cache
-def _vocabulary() -> dict[str, int]:
-    return {word: number for number, word in enumerate(shipped_lines("bert-uncased-vocab.txt"))}
-
-
-@cache
 def whole_words() -> dict[str, int]:
     """The words of letters that the models know whole, each with its rank: the more common, the smaller.
 
     None where the file is missing; the models say so when they are loaded.
     """
     try:
-        pieces = _vocabulary()
+        pieces = word_pieces().vocabulary
     except EmbedderError:
         return {}
     return {word: rank for word, rank in pieces.items() if word.isascii() and word.isalpha() and len(word) > 1}
-
-
-def tokenizer(longest: int, pieces: Mapping[str, int] | None = None) -> Tokenizer:
-    """BERT's word pieces, or fewer, lower case, cut at `longest`; two texts go in one line, the second cut first."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-
-    vocabulary = _vocabulary() if pieces is None else dict(pieces)
-    built = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    built.normalizer = normalizers.BertNormalizer(lowercase=True)
-    built.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    built.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
-    )
-    built.enable_truncation(longest)
-    return built
 
 
 def _cores() -> threading.BoundedSemaphore:
@@ -142,6 +120,34 @@ def session(path: str | Path) -> Session:
     return Session(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
 
 
+class ShippedModel:
+    """A model of this package, loaded when it is used first."""
+
+    file = ""
+    words = "bert-uncased-vocab.txt"
+    error: type[FivefoldError] = EmbedderError
+    """What is raised where a file is missing or damaged."""
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+
+    def load(self) -> tuple[WordPieces, Session]:
+        """The word pieces and the model; loads them if they are not."""
+        with self._loading:
+            try:
+                pieces = word_pieces(self.words)
+            except EmbedderError as error:
+                raise self.error(str(error)) from error
+            return pieces, self._session
+
+    @cached_property
+    def _session(self) -> Session:
+        try:
+            return load_shipped(self.file, session)
+        except Exception as error:
+            raise self.error(f"{self.file} could not be loaded; install fivefold again ({error})") from error
+
+
 def rounds(lengths: Sequence[int], most: int) -> Iterator[list[list[int]]]:
     """Batches of indexes, as many at a time as run side by side; what fits into one round is shared out evenly.
 
@@ -183,12 +189,13 @@ def batches(lengths: Sequence[int], most: int) -> list[list[int]]:
     return grouped
 
 
-def pad(encoded: Sequence[Encoding]) -> dict[str, Ids]:
-    """A batch side by side: ids, mask and parts."""
-    width = max(len(item.ids) for item in encoded)
-    ids, mask, parts = (np.zeros((len(encoded), width), dtype=np.int64) for _ in range(3))
-    for i, item in enumerate(encoded):
-        ids[i, : len(item.ids)] = item.ids
-        mask[i, : len(item.ids)] = 1
-        parts[i, : len(item.ids)] = item.type_ids
+def pad(rows: Sequence[Sequence[int]], starts: Sequence[int] | int | None = None) -> dict[str, Ids]:
+    """Ids side by side, their mask, and 1 from where the second text of each row starts."""
+    width = max(map(len, rows))
+    ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+        mask[i, : len(row)] = 1
+        if starts is not None:
+            parts[i, starts if isinstance(starts, int) else starts[i] : len(row)] = 1
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}

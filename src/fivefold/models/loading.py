@@ -14,7 +14,7 @@ from fivefold.models.rerankers import reranker
 class Loadable(Protocol):
     """A model that can be loaded before it is used."""
 
-    def load(self) -> None: ...
+    def load(self) -> object: ...
 
 
 def split_nothing() -> None:

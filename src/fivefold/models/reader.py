@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.errors import EmbedderError, ReaderError
-from fivefold.models.bert import Ids, Session, session, tokenizer
-from fivefold.models.shipped import load_shipped, shipped_lines
+from fivefold.errors import ReaderError
+from fivefold.models.bert import Ids, ShippedModel, pad
+from fivefold.models.word_pieces import WordPieces
 from fivefold.values.vectors import Matrix, Vector
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 __all__ = ["Chances", "PairReader", "Said", "SaidPair", "pair_reader"]
 
@@ -58,28 +54,20 @@ class SaidPair:
     newer: Said
 
 
-def token_rows(pieces: Tokenizer, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
-    """A row a pair, `[CLS] older [SEP] newer [SEP]`, and where the newer begins; equal texts are cut once."""
-    lines = list(dict.fromkeys(said.line for pair in pairs for said in (pair.older, pair.newer)))
-    encoded = pieces.encode_batch(lines, add_special_tokens=False)
-    ids = {line: found.ids[:LONGEST] for line, found in zip(lines, encoded, strict=True)}
-    start, end = (int(pieces.token_to_id(mark) or 0) for mark in ("[CLS]", "[SEP]"))
+def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
+    """A row a pair, `[CLS] older [SEP] newer [SEP]`, and where the newer begins; equal texts are split once."""
+    lines = dict.fromkeys(said.line for pair in pairs for said in (pair.older, pair.newer))
+    ids = {line: pieces.ids(line)[:LONGEST] for line in lines}
     rows = []
     for pair in pairs:
         older, newer = ids[pair.older.line], ids[pair.newer.line]
-        rows.append(([start, *older, end, *newer, end], len(older) + 2))
+        rows.append(([pieces.cls, *older, pieces.sep, *newer, pieces.sep], len(older) + 2))
     return rows
 
 
 def model_inputs(rows: Sequence[tuple[Sequence[int], int]]) -> dict[str, Ids]:
     """A batch side by side: ids, mask, and 1 where the newer text stands."""
-    width = max(len(row) for row, _ in rows)
-    ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
-    for i, (row, newer) in enumerate(rows):
-        ids[i, : len(row)] = row
-        mask[i, : len(row)] = 1
-        parts[i, newer : len(row)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
+    return pad([row for row, _ in rows], [newer for _, newer in rows])
 
 
 # The reader: four layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read.
@@ -101,13 +89,12 @@ class Chances(NamedTuple):
     apart: float
 
 
-class PairReader:
+class PairReader(ShippedModel):
     """Reads two texts together: what a newer memory does to an older one, and whether a memory answers a question."""
 
     pin = "reader@3"
-
-    def __init__(self) -> None:
-        self._loading = threading.Lock()
+    file, words = FILE, WORDS
+    error = ReaderError
 
     def relations(self, pairs: Sequence[SaidPair]) -> list[Chances]:
         """Calibrated: of pairs called a change with .7, about seven in ten are one, on unseen wordings."""
@@ -122,33 +109,12 @@ class PairReader:
         found = np.empty((len(pairs), width), dtype=np.float32)
         if not pairs:
             return found
-        with self._loading:
-            pieces, model = self._tokenizer, self._session
+        pieces, model = self.load()
         rows = token_rows(pieces, pairs)
         lengths = [len(row) for row, _ in rows]
         for batch in model.run_rows([output], rows, lengths, BATCH_TOKENS, model_inputs):
             (found[batch.rows],) = batch.found
         return found
-
-    def load(self) -> None:
-        """Load the model now and not with the first pair."""
-        with self._loading:
-            _ = self._tokenizer, self._session
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        try:
-            lines = shipped_lines(WORDS)
-        except EmbedderError as error:
-            raise ReaderError(str(error)) from error
-        return tokenizer(512, {word: number for number, word in enumerate(lines)})
-
-    @cached_property
-    def _session(self) -> Session:
-        try:
-            return load_shipped(FILE, session)
-        except Exception as error:
-            raise ReaderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
 
 @cache

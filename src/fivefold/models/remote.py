@@ -1,4 +1,4 @@
-"""Calls to model servers: address and key from the environment, time-outs, retries."""
+"""Models of others: those that an installed package loads by name, and calls to servers, with time-outs and retries."""
 
 from __future__ import annotations
 
@@ -6,13 +6,44 @@ import os
 import random
 import time
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from fivefold.errors import FivefoldError, MissingExtra
+from fivefold.errors import EmbedderError, FivefoldError, MissingExtra
 
 TIMEOUT_S = 30.0
 ATTEMPTS = 4
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+
+
+class PackagedModel:
+    """A model that a package loads by its name, when it is needed first."""
+
+    package = ""
+    _made_by = ""
+    """The module and the class that takes the name."""
+    error: type[FivefoldError] = EmbedderError
+
+    def __init__(self, model: str) -> None:
+        self._name = model
+        try:
+            self._version = version(self.package)
+        except PackageNotFoundError:
+            raise MissingExtra(f"{self.package}:{model}", self.package) from None
+
+    @property
+    def pin(self) -> str:
+        return f"{self.package}:{self._name}@{self._version.split('.')[0]}"
+
+    @cached_property
+    def _model(self) -> Any:
+        module, made = self._made_by.split(":")
+        try:
+            return getattr(import_module(module), made)(self._name)
+        except Exception as error:
+            raise self.error(f"{self.package} could not load {self._name!r}: {error}") from error
 
 
 class RemoteError(FivefoldError):

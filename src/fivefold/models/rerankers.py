@@ -12,25 +12,20 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from importlib.metadata import PackageNotFoundError, version
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from fivefold.errors import EmbedderError, MissingExtra, RerankerError
-from fivefold.models.bert import Session, session, tokenizer
-from fivefold.models.remote import RemoteError, Server, post
-from fivefold.models.shipped import load_shipped
+from fivefold.errors import MissingExtra, RerankerError
+from fivefold.models.bert import ShippedModel, pad
+from fivefold.models.remote import PackagedModel, RemoteError, Server, post
+from fivefold.models.word_pieces import WordPieces
 from fivefold.text.text_caches import empty_on_forget
-from fivefold.values.plugins import plugin_by_choice
+from fivefold.values.registry import plugin_by_choice
 from fivefold.values.vectors import Passage
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 __all__ = ["Passage", "Reranker", "reranker"]
 
@@ -204,26 +199,20 @@ PIECE = 12
 BATCH_TOKENS = 512
 """Tokens read together, padding included."""
 
-CLS, SEP = 101, 102
 
-Ids = npt.NDArray[np.int64]
-
-
-class Local:
+class Local(ShippedModel):
     """Scores are calibrated: of passages scored .7, about seven in ten answered, on data it was not trained on."""
 
     pin = "local@1"
-
-    def __init__(self) -> None:
-        self._loading = threading.Lock()
+    file = FILE
+    error = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
-        with self._loading:
-            pieces, model = self._tokenizer, self._session
+        pieces, model = self.load()
         end = monotonic() + timeout_s
         rows, start = token_rows(pieces, question, passages)
         scores, left = np.empty(len(rows), dtype=np.float32), len(rows)
-        lengths, inputs_of = [len(row) for row in rows], partial(model_inputs, start=start)
+        lengths, inputs_of = [len(row) for row in rows], partial(pad, starts=start)
         for batch in model.run_rows(["score"], rows, lengths, BATCH_TOKENS, inputs_of):
             (scores[batch.rows],) = batch.found
             left -= len(batch.rows)
@@ -231,76 +220,27 @@ class Local:
                 raise RerankerError(f"{self.pin} had not read {len(rows)} memories after {timeout_s:g} s")
         return [float(score) for score in scores]
 
-    def load(self) -> None:
-        """Load the model now and not with the first question."""
-        with self._loading:
-            _ = self._tokenizer, self._session
 
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        try:
-            return tokenizer(512)
-        except EmbedderError as error:
-            raise RerankerError(str(error)) from error
-
-    @cached_property
-    def _session(self) -> Session:
-        try:
-            return load_shipped(FILE, session)
-        except Exception as error:
-            raise RerankerError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
-
-
-def token_rows(pieces: Tokenizer, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
+def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
     """A row a passage, `[CLS] question [SEP] memory [SEP] end of what came before [SEP]`, and where memories begin."""
-    question_ids = pieces.encode(question, add_special_tokens=False).ids[:QUESTION]
-    texts = pieces.encode_batch([passage.text[: PIECE * TEXT] for passage in passages], add_special_tokens=False)
-    befores = pieces.encode_batch([passage.before[-PIECE * BEFORE :] for passage in passages], add_special_tokens=False)
+    question_ids = pieces.ids(question)[:QUESTION]
     rows = []
-    for memory, before in zip(texts, befores, strict=True):
-        end = [*before.ids[-BEFORE:], SEP] if before.ids else []
-        rows.append([CLS, *question_ids, SEP, *memory.ids[:TEXT], SEP, *end])
+    for passage in passages:
+        before = pieces.ids(passage.before[-PIECE * BEFORE :])[-BEFORE:]
+        end = [*before, pieces.sep] if before else []
+        memory = pieces.ids(passage.text[: PIECE * TEXT])[:TEXT]
+        rows.append([pieces.cls, *question_ids, pieces.sep, *memory, pieces.sep, *end])
     return rows, len(question_ids) + 2
-
-
-def model_inputs(rows: Sequence[Sequence[int]], start: int) -> dict[str, Ids]:
-    """A batch side by side: ids, mask, and 1 where the memory stands."""
-    width = max(map(len, rows))
-    ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = row
-        mask[i, : len(row)] = 1
-        parts[i, start : len(row)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
 
 
 # Cross-encoders of sentence-transformers and fastembed, for those who can reach a model hub.
 
 
-class _Packaged:
-    """A model that a package loads by name."""
-
-    package = ""
-
-    def __init__(self, model: str) -> None:
-        self._name = model
-        try:
-            self._version = version(self.package)
-        except PackageNotFoundError:
-            raise MissingExtra(f"{self.package}:{model}", self.package) from None
-
-    @property
-    def pin(self) -> str:
-        return f"{self.package}:{self._name}@{self._version.split('.')[0]}"
-
-    def _fail(self, error: Exception) -> RerankerError:
-        return RerankerError(f"{self.package} could not load {self._name!r}: {error}")
-
-
-class SentenceTransformersReranker(_Packaged):
+class SentenceTransformersReranker(PackagedModel):
     """Scores come out of a sigmoid, in 0..1."""
 
-    package = "sentence-transformers"
+    package, _made_by = "sentence-transformers", "sentence_transformers:CrossEncoder"
+    error = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         scores = np.asarray(
@@ -309,20 +249,12 @@ class SentenceTransformersReranker(_Packaged):
         inside = bool(((scores >= 0) & (scores <= 1)).all())
         return [float(value) for value in (scores if inside else _sigmoid(scores))]
 
-    @cached_property
-    def _model(self) -> Any:
-        from sentence_transformers import CrossEncoder
 
-        try:
-            return CrossEncoder(self._name)
-        except Exception as error:
-            raise self._fail(error) from error
-
-
-class FastEmbedReranker(_Packaged):
+class FastEmbedReranker(PackagedModel):
     """Scores are logits, squashed into 0..1."""
 
-    package = "fastembed"
+    package, _made_by = "fastembed", "fastembed.rerank.cross_encoder:TextCrossEncoder"
+    error = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         return [
@@ -331,15 +263,6 @@ class FastEmbedReranker(_Packaged):
                 np.array(list(self._model.rerank(question, [passage.joined for passage in passages])))
             )
         ]
-
-    @cached_property
-    def _model(self) -> Any:
-        from fastembed.rerank.cross_encoder import TextCrossEncoder
-
-        try:
-            return TextCrossEncoder(model_name=self._name)
-        except Exception as error:
-            raise self._fail(error) from error
 
 
 def _sigmoid(logits: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.stores.interface import Store
-from fivefold.values.plugins import members_of, plugin
+from fivefold.values.registry import members_of, plugin
 from fivefold.values.validate import checked_location
 
 POSTGRES = ("postgresql://", "postgres://")

@@ -6,7 +6,7 @@ import json
 import re
 
 from fivefold.values.validate import is_obeyed, shorten, shown_name
-from fivefold.values.validate import visible_text_visible as visible
+from fivefold.values.validate import visible_text as visible
 
 __all__ = ["SHOWN", "brief", "escaped", "visible"]
 

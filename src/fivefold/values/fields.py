@@ -383,7 +383,9 @@ def checker(hint: Any) -> Check:
     inner = _checker_of(declaration)
     rule = declaration.mark(Rule)
     check_value = inner if rule is None else _with_rule(inner, rule)
-    return _or_none(check_value) if declaration.optional else check_value
+    if not declaration.optional:
+        return check_value
+    return lambda value, path: None if value is None else check_value(value, path)
 
 
 def _checker_of(declaration: Declared) -> Check:
@@ -415,10 +417,6 @@ def _entry(declaration: Declared, hint: Any) -> Check:
     """The check of an entry, which has the range of the whole."""
     between = declaration.mark(Between)
     return checker(hint if between is None else typing.Annotated[hint, between])
-
-
-def _or_none(inner: Check) -> Check:
-    return lambda value, path: None if value is None else inner(value, path)
 
 
 def _with_rule(inner: Check, rule: Rule) -> Check:

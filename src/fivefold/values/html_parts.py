@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from fivefold.values.validate import visible_text_visible as visible
+from fivefold.values.validate import visible_text as visible
 
 COLOURS = {
     "dense": "#2f6fed",
@@ -54,23 +54,19 @@ class Part(NamedTuple):
 
 def html_bar(parts: Iterable[Part], width: float = 12.0) -> Html:
     """A bar of `width` em for shares of 1; pointing at a part shows its name."""
-    return Html(f'<span style="white-space:nowrap">{"".join(_piece(part, width) for part in parts)}</span>')
-
-
-def _piece(part: Part, width: float) -> str:
-    length = width * min(1.0, max(0.0, part.share))
-    style = f"display:inline-block;height:.7em;width:{length:.2f}em;background:{part.colour}"
-    return f'<span title="{escape(visible(part.name))}" style="{style}"></span>'
+    pieces = []
+    for part in parts:
+        length = width * min(1.0, max(0.0, part.share))
+        style = f"display:inline-block;height:.7em;width:{length:.2f}em;background:{part.colour}"
+        pieces.append(f'<span title="{escape(visible(part.name))}" style="{style}"></span>')
+    return Html(f'<span style="white-space:nowrap">{"".join(pieces)}</span>')
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
     head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    cells = ("".join(f'<td style="{_CELL}">{html_text(content)}</td>' for content in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     return Html(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-
-
-def _cell(content: object) -> str:
-    return f'<td style="{_CELL}">{html_text(content)}</td>'
 
 
 def html_lines(*lines: object) -> Html:

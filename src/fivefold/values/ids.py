@@ -40,7 +40,7 @@ def content_hash(*parts: str | None) -> bytes:
 
 
 def _hash(normalize: Callable[[str], str], parts: Sequence[str | None]) -> bytes:
-    folded = "\x1f".join(" ".join(normalize(part).casefold().split()) for part in map(_or_empty, parts))
+    folded = "\x1f".join(" ".join(normalize(part).casefold().split()) for part in (part or "" for part in parts))
     return hashlib.blake2b(folded.encode(), digest_size=16).digest()
 
 
@@ -61,7 +61,3 @@ def _meaning(text: str) -> str:
     signs = "".join(sorted(c for c in set(text) if unicodedata.decomposition(c).startswith(_SIGNS)))
     pieces = re.split(f"([{signs}])", text) if signs else [text]
     return "".join(piece if piece in signs else unicodedata.normalize("NFKC", piece) for piece in pieces if piece)
-
-
-def _or_empty(part: str | None) -> str:
-    return part or ""

@@ -273,7 +273,11 @@ def record_of(value: object) -> Record:
         fields["content"] = _from_parts(fields)
     notes = _check_times(data, fields)
     _check_kind(fields)
-    return Record(**fields, notes=notes, utc_offset=_offset(value, data.get("event_at")))
+    offset = value.utc_offset if isinstance(value, Record) else None  # a record that was checked before knows it
+    said_at = data.get("event_at")
+    if offset is None and said_at is not None:
+        offset = offset_of(said_at)
+    return Record(**fields, notes=notes, utc_offset=offset)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
@@ -308,13 +312,6 @@ def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, 
     if start is not None and end is not None and end < start:
         raise InvalidInput("lies before", field="valid_to", other="valid_from")
     return tuple(notes)
-
-
-def _offset(value: object, said_at: datetime | str | None) -> timedelta | None:
-    """The offset of the time as it was given; a record that was checked before still knows it."""
-    if isinstance(value, Record) and value.utc_offset is not None:
-        return value.utc_offset
-    return None if said_at is None else offset_of(said_at)
 
 
 def _check_kind(fields: Mapping[str, Any]) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fivefold.values.excerpt import short_reason
-from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search, recall_html
+from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search, recall_html, short_reason
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,17 +22,13 @@ class Value:
     __slots__ = ()
 
     def to_dict(self) -> Json:
-        return {name: plain(value) for name, value in self._values()}
+        return {name: plain(getattr(self, name)) for name in _names(type(self))}
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
         """What `to_dict()` writes: each name with its type, as it is declared."""
         hints = typing.get_type_hints(cls, include_extras=True)
         return {name: hints[name] for name in _names(cls)}
-
-    def _values(self) -> Iterator[tuple[str, object]]:
-        for name in _names(type(self)):
-            yield name, getattr(self, name)
 
 
 _NAMES: dict[type[Any], list[str]] = {}

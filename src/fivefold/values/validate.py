@@ -244,7 +244,7 @@ _PLAIN_BRACKETS = str.maketrans('[]［］“”"', "()()'''")
 _OBEYED = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
-def visible_text_visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """`text` with a mark in place of every control, bidi and invisible format character; lines and tabs stay."""
     if text.isprintable():
         return text
@@ -253,7 +253,7 @@ def visible_text_visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` visible and without line breaks, so that it cannot begin a line of ours."""
-    return " ".join(visible_text_visible(text).splitlines())
+    return " ".join(visible_text(text).splitlines())
 
 
 def shown_name(name: str) -> str:

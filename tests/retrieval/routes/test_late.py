@@ -14,6 +14,7 @@ from fivefold.retrieval.best_passage import SHARE, lucky_gain
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late import SPREAD, late_scores
 from fivefold.values.recall import Recall
+from fivefold.values.vectors import QuestionReading
 from tests.support.toy_engine import toy
 
 LONG = " ".join(f"Section {i} is about the usual upkeep of shelf {i} and says nothing else of note." for i in range(60))
@@ -108,7 +109,7 @@ def test_memories_without_token_vectors_have_no_score(boathouse: Engine) -> None
     assert late_scores(context, []) == {}
 
 
-def boathouse_question() -> fivefold.QuestionReading:
+def boathouse_question() -> QuestionReading:
     from fivefold.models.embedders import embedder, read_question
 
     return read_question(embedder("fivefold-minilm"), "the boat")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fivefold.values.excerpt import LONG
+from fivefold.values.explain import LONG
 from fivefold.values.recall_trace import PassageMatch, WordMatch
 from fivefold.web.inspector.rendering import MOST_INLINE, around_passage, environment, is_inline, is_long
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import EmbedderError
-from fivefold.values.plugins import plugin_by_choice
+from fivefold.values.registry import plugin_by_choice
 from fivefold.values.validate import short_repr
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 

@@ -6,27 +6,20 @@ said before is read along; it is not part of the passage's vector, but its token
 
 from __future__ import annotations
 
-import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.errors import EmbedderError
-from fivefold.models.bert import MAX_TOKENS, Batch, Ids, Session, session, tokenizer
+from fivefold.models.bert import MAX_TOKENS, Batch, Ids, Session, ShippedModel
 from fivefold.models.embedders import Matrix, Progress, unit
-from fivefold.models.shipped import load_shipped
 from fivefold.models.token_vectors import pack, packed_size
+from fivefold.models.word_pieces import word_pieces
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
-
 
 # Words without a token vector of their own: they join other words and answer no question by themselves.
 
@@ -58,9 +51,6 @@ _TEXT_CHARS = 16 * MAX_TOKENS
 _BEFORE_CHARS = 16 * BEFORE_TOKENS
 _NOWHERE = (0, 0)
 
-FEW = 4
-"""Texts that are split one by one: for so few, threads take longer to start than to work."""
-
 Flags = npt.NDArray[np.bool_]
 
 
@@ -71,19 +61,17 @@ class Row:
     ids: Sequence[int]
     own: int
     """How many of the pieces are the passage's own."""
-    text: Encoding
-    before: Encoding | None
-    before_start: int
-    """Where in the text before the pieces are counted from."""
+    passage: Passage
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """The characters of each piece, in the passage's text or in the text before."""
-        spans = [_NOWHERE, *self.text.offsets[: self.own - 2], _NOWHERE]
-        if self.before is not None:
-            start = self.before_start
-            spans += [(start + first, start + end) for first, end in self.before.offsets[-BEFORE_TOKENS:]]
-            spans.append(_NOWHERE)
+        text, before = self.passage.text[:_TEXT_CHARS], self.passage.before[-_BEFORE_CHARS:]
+        spans = [_NOWHERE, *word_pieces().spans(text)[: self.own - 2], _NOWHERE]
+        if len(self.ids) > self.own:
+            start = len(self.passage.before) - len(before)
+            ends = word_pieces().spans(before)[-BEFORE_TOKENS:]
+            spans += [*((start + first, start + end) for first, end in ends), _NOWHERE]
         return tuple(spans)
 
 
@@ -91,19 +79,17 @@ class PassageTokenizer:
     """Splits passages into rows of word pieces."""
 
     def __init__(self) -> None:
-        self._pieces = tokenizer(MAX_TOKENS)
-        self._pieces.no_truncation()
-        self._vocabulary: Mapping[str, int] = self._pieces.get_vocab()
-        self._cls, self._sep = self._vocabulary["[CLS]"], self._vocabulary["[SEP]"]
+        self._pieces = word_pieces()
+        self._vocabulary = self._pieces.vocabulary
 
     def rows(self, passages: Sequence[Passage]) -> list[Row]:
-        texts = self._split([passage.text[:_TEXT_CHARS] for passage in passages])
-        befores = self._split([passage.before[-_BEFORE_CHARS:] for passage in passages if passage.before])
-        remaining = iter(befores)
-        return [
-            self._row(text, next(remaining) if passage.before else None, max(0, len(passage.before) - _BEFORE_CHARS))
-            for passage, text in zip(passages, texts, strict=True)
-        ]
+        pieces, rows = self._pieces, []
+        for passage in passages:
+            end = pieces.ids(passage.before[-_BEFORE_CHARS:])[-BEFORE_TOKENS:]
+            room = MAX_TOKENS - 3 - len(end) if end else MAX_TOKENS - 2
+            own = [pieces.cls, *pieces.ids(passage.text[:_TEXT_CHARS])[:room], pieces.sep]
+            rows.append(Row([*own, *end, pieces.sep] if end else own, len(own), passage))
+        return rows
 
     def stored(self, ids: Ids, mask: Ids) -> Flags:
         """Which pieces of a batch have a stored vector: not separators, punctuation or whole words to skip."""
@@ -112,24 +98,11 @@ class PassageTokenizer:
         skipped = self._never[ids] | (self._skipped[ids] & ~self._inner[following])
         return np.asarray((mask == 1) & ~skipped, dtype=np.bool_)
 
-    def _split(self, texts: Sequence[str]) -> list[Encoding]:
-        if len(texts) <= FEW:
-            return [self._pieces.encode(text, add_special_tokens=False) for text in texts]
-        return self._pieces.encode_batch(list(texts), add_special_tokens=False)
-
-    def _row(self, text: Encoding, before: Encoding | None, before_start: int) -> Row:
-        end = [] if before is None else before.ids[-BEFORE_TOKENS:]
-        if not end:
-            own = [self._cls, *text.ids[: MAX_TOKENS - 2], self._sep]
-            return Row(own, len(own), text, None, 0)
-        own = [self._cls, *text.ids[: MAX_TOKENS - 3 - len(end)], self._sep]
-        return Row([*own, *end, self._sep], len(own), text, before, before_start)
-
     @cached_property
     def _never(self) -> Flags:
         """Separators, padding and pieces of punctuation only."""
         chosen = self._flags(word for word in self._vocabulary if all(map(_is_punctuation, word)))
-        chosen[[self._sep, self._vocabulary["[PAD]"]]] = True
+        chosen[[self._pieces.sep, self._vocabulary["[PAD]"]]] = True
         return chosen
 
     @cached_property
@@ -157,14 +130,12 @@ BATCH_TOKENS = 2_048
 """Passages are read in batches of like length up to this many word pieces, padding included."""
 
 
-class FivefoldMiniLM:
+class FivefoldMiniLM(ShippedModel):
     """Reads up to 256 word pieces at once; longer texts are cut, so they come in passages."""
 
     pin = "fivefold-minilm@2"
     dimension = 384
-
-    def __init__(self) -> None:
-        self._loading = threading.Lock()
+    file = FILE
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         pieces, model = self._loaded()
@@ -204,24 +175,13 @@ class FivefoldMiniLM:
         spans = row.spans
         return [(spans[i], bool(i >= row.own)) for i in chosen]
 
-    def load(self) -> None:
-        """Load the model now and not with the first text."""
-        self._loaded()
-
     def _loaded(self) -> tuple[PassageTokenizer, Session]:
-        with self._loading:
-            return self._tokenizer, self._session
+        _, model = self.load()
+        return self._tokenizer, model
 
     @cached_property
     def _tokenizer(self) -> PassageTokenizer:
         return PassageTokenizer()
-
-    @cached_property
-    def _session(self) -> Session:
-        try:
-            return load_shipped(FILE, session)
-        except Exception as error:
-            raise EmbedderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
 
 def _run(model: Session, outputs: Sequence[str], rows: Sequence[Row]) -> Iterator[Batch]:

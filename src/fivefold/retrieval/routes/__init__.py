@@ -10,7 +10,7 @@ from fivefold.retrieval.routes.searches import Dense, Lexical, Parts
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.standing import STANDING, Standing
 from fivefold.retrieval.routes.times import InWindow, Temporal, Turns
-from fivefold.values.plugins import Registry, members_of
+from fivefold.values.registry import Registry, members_of
 
 _BUILTIN: dict[str, Route] = {
     "dense": Dense(),

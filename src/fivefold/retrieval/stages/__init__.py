@@ -23,7 +23,7 @@ from fivefold.retrieval.stages import relations as repeats
 from fivefold.retrieval.stages import relations as superseded
 from fivefold.retrieval.stages import support as sessions
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
-from fivefold.values.plugins import Registry, members_of
+from fivefold.values.registry import Registry, members_of
 
 _BUILTIN: dict[str, Stage] = {
     "superseded": Stage(

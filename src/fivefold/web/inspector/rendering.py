@@ -22,8 +22,18 @@ from fivefold.service.service import Service
 from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.access import Caller
-from fivefold.values.excerpt import LONG, Segment, mark_question, mark_words, marked_line, marked_passage, shown_span
-from fivefold.values.explain import NOT_FOUND, percent, shown_score
+from fivefold.values.explain import (
+    LONG,
+    NOT_FOUND,
+    Segment,
+    mark_question,
+    mark_words,
+    marked_line,
+    marked_passage,
+    percent,
+    shown_score,
+    shown_span,
+)
 from fivefold.values.memory import WAYS
 from fivefold.values.query import Weights, whole_percents
 from fivefold.values.recall import Hit

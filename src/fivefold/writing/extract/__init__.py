@@ -19,7 +19,7 @@ from fivefold.text.text_caches import text_cache
 from fivefold.text.time_grammar import dates_in
 from fivefold.values.entities import Extraction, Extractor, Mention
 from fivefold.values.memory import FACETS, TYPES, Facet, Record, Type
-from fivefold.values.plugins import plugin_by_choice
+from fivefold.values.registry import plugin_by_choice
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_EXTRACTED, MAX_NAME, checked_text
 from fivefold.writing.extract.entity_relations import relations

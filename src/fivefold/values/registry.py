@@ -12,6 +12,7 @@ from fivefold.errors import FivefoldError, InvalidInput, PluginError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+
 T = TypeVar("T")
 
 Group = Literal["routes", "stages", "embedders", "extractors", "rerankers", "stores", "commands"]
