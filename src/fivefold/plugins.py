@@ -7,8 +7,7 @@ from fivefold.models.rerankers import Reranker, reranker
 from fivefold.observers import Observer, Write
 from fivefold.observers import add as add_observer
 from fivefold.observers import remove as remove_observer
-from fivefold.retrieval.routes.base import BaseRoute, Route, SearchContext
-from fivefold.retrieval.stages.base import Pool, Stage
+from fivefold.retrieval.protocols import BaseRoute, Pool, Route, SearchContext, Stage
 from fivefold.stores import open_store
 from fivefold.stores.interface import ModelStore, Reader, Store, Writer
 from fivefold.values.entities import Correction, Extraction, Extractor, Mention, Relation, Statement

@@ -8,10 +8,10 @@ from math import log
 
 import numpy as np
 
+from fivefold.designs.engram import attend
 from fivefold.learning.reranker import NAMES
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.retrieval.routes.associative import attend
-from fivefold.retrieval.stages.noise import RERANKED
+from fivefold.retrieval.stages.reading import RERANKED
 from fivefold.stores.sql.kept import ALL
 from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.scan import CodeArrays, coded, likely_nearest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from fivefold.errors import EmbedderMismatch
-from fivefold.retrieval.stages.noise import RERANKED
+from fivefold.retrieval.stages.reading import RERANKED
 from fivefold.stores.interface import TYPE_VOCABULARY
 from fivefold.stores.records import Walk
 from fivefold.values.query import Query

@@ -35,7 +35,7 @@ from fivefold.learning.adaptation import (
     shown_hits,
 )
 from fivefold.models.weights import is_fallback
-from fivefold.retrieval.understand.words import find_cues, main_intent
+from fivefold.retrieval.understand.demands import find_cues, main_intent
 from fivefold.text.time_grammar import find_window
 from fivefold.values.decay import Decay
 from fivefold.values.query import Query, Weights, Window

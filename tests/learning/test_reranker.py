@@ -44,8 +44,8 @@ from fivefold.learning.reranker import (
 )
 from fivefold.learning.training import read_lessons
 from fivefold.models.shipped import BadModel
-from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.retrieval.stages.learned import LearnedConstants, learned
+from fivefold.retrieval.protocols import Pool, best_first
+from fivefold.retrieval.stages.reading import LearnedConstants, learned
 from fivefold.settings import Settings
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.retrieval.fuse import FORMULAS, composite, convex, fuse, rrf, score_rrf
+from fivefold.designs.ditto import composite
+from fivefold.designs.recall import score_rrf
+from fivefold.retrieval.fuse import FUSIONS, convex, fuse, rrf
 from fivefold.retrieval.recipe import METHODS, FusionSpec, Method
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
@@ -69,62 +71,59 @@ HITS = [RouteHit(1, 9.0), RouteHit(2, 6.0), RouteHit(3, 3.0)]
 
 def test_rrf_of_memsense_m3() -> None:
     """1/(15 + rank), ranks from 1."""
-    assert [part.contribution for part in rrf(HITS, "lexical", 1.0, 15, 100)] == [1 / 16, 1 / 17, 1 / 18]
+    assert list(rrf(HITS, "lexical", 1.0, 15, 100).contributions) == [1 / 16, 1 / 17, 1 / 18]
 
 
 def test_weighted_rrf_of_engram_e2() -> None:
     """w/(60 + rank + 1) with ranks from 0 is w/(60 + rank) with ranks from 1."""
     by_rank_from_0 = [1.5 / (60 + rank + 1) for rank in range(3)]
-    assert [part.contribution for part in rrf(HITS, "lexical", 1.5, 60, 100)] == by_rank_from_0
+    assert list(rrf(HITS, "lexical", 1.5, 60, 100).contributions) == by_rank_from_0
 
 
 def test_rrf_k60_rank_1_and_50_of_recall() -> None:
     hits = [RouteHit(row, 1.0) for row in range(50)]
     parts = rrf(hits, "lexical", 1.0, 60, 100)
-    assert parts[0].contribution == pytest.approx(0.0164, abs=5e-5)
-    assert parts[49].contribution == pytest.approx(0.0091, abs=5e-5)
+    assert parts.contributions[0] == pytest.approx(0.0164, abs=5e-5)
+    assert parts.contributions[49] == pytest.approx(0.0091, abs=5e-5)
 
 
 def test_score_weighted_rrf_of_recall_r10() -> None:
     """w·√score/(k + rank): √0.95 = 0.975 and √0.25 = 0.5."""
     parts = score_rrf([RouteHit(1, 0.95), RouteHit(2, 0.25)], "dense", 1.0, 60, 100)
-    assert parts[0].contribution == pytest.approx(0.9747 / 61, abs=1e-6)
-    assert parts[1].contribution == pytest.approx(0.5 / 62)
+    assert parts.contributions[0] == pytest.approx(0.9747 / 61, abs=1e-6)
+    assert parts.contributions[1] == pytest.approx(0.5 / 62)
 
 
 def test_score_weighted_rrf_counts_a_negative_cosine_as_nothing() -> None:
-    assert score_rrf([RouteHit(1, -0.2)], "dense", 1.0, 60, 100)[0].contribution == 0.0
+    assert score_rrf([RouteHit(1, -0.2)], "dense", 1.0, 60, 100).contributions[0] == 0.0
 
 
 def test_score_weighted_rrf_takes_bm25_relative_to_the_best() -> None:
     parts = score_rrf(HITS, "lexical", 1.0, 60, 100)
-    assert parts[0].contribution == pytest.approx(1 / 61)
-    assert parts[2].contribution == pytest.approx(math.sqrt(1 / 3) / 63)
+    assert parts.contributions[0] == pytest.approx(1 / 61)
+    assert parts.contributions[2] == pytest.approx(math.sqrt(1 / 3) / 63)
 
 
 def test_convex_spreads_a_list_over_0_to_1() -> None:
-    assert [part.contribution for part in convex(HITS, "dense", 0.5, 0, 3)] == [0.5, 0.25, 0.0]
+    assert list(convex(HITS, "dense", 0.5, 0, 3).contributions) == [0.5, 0.25, 0.0]
 
 
 def test_convex_counts_from_zero_where_the_list_was_not_cut_off() -> None:
     """With fewer hits than the route might bring, what is not on the list scored nothing."""
-    assert [part.contribution for part in convex(HITS, "lexical", 0.9, 0, 100)] == pytest.approx([0.9, 0.6, 0.3])
+    assert list(convex(HITS, "lexical", 0.9, 0, 100).contributions) == pytest.approx([0.9, 0.6, 0.3])
     negative = convex([RouteHit(1, 0.5), RouteHit(2, -0.5)], "dense", 1.0, 0, 100)
-    assert [part.contribution for part in negative] == [1.0, 0.0]
+    assert list(negative.contributions) == [1.0, 0.0]
 
 
 def test_a_hit_that_counts_less_contributes_less() -> None:
     far = RouteHit(1, 1.0, "a path", 0.8)
-    assert rrf([far], "graph", 1.0, 60, 100)[0].contribution == pytest.approx(0.8 / 61)
-    assert score_rrf([far], "graph", 1.0, 60, 100)[0].contribution == pytest.approx(0.8 / 61)
-    assert convex([far], "graph", 0.5, 0, 100)[0].contribution == pytest.approx(0.4)
+    assert rrf([far], "graph", 1.0, 60, 100).contributions[0] == pytest.approx(0.8 / 61)
+    assert score_rrf([far], "graph", 1.0, 60, 100).contributions[0] == pytest.approx(0.8 / 61)
+    assert convex([far], "graph", 0.5, 0, 100).contributions[0] == pytest.approx(0.4)
 
 
 def test_convex_counts_a_list_of_equals_in_full() -> None:
-    assert [part.contribution for part in convex([RouteHit(1, 2.0), RouteHit(2, 2.0)], "dense", 0.5, 0, 2)] == [
-        0.5,
-        0.5,
-    ]
+    assert list(convex([RouteHit(1, 2.0), RouteHit(2, 2.0)], "dense", 0.5, 0, 2).contributions) == [0.5, 0.5]
 
 
 def test_a_memory_found_by_two_routes_adds_both_shares() -> None:
@@ -151,8 +150,8 @@ def test_a_route_that_supports_makes_no_candidates_and_its_shares_are_summed_by_
 
 def test_what_the_store_has_fused_is_taken_as_it_is() -> None:
     given_ = [RouteHit(1, 0.9, contribution=0.5), RouteHit(2, 0.4, contribution=0.25)]
-    assert [part.contribution for part in rrf(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
-    assert [part.contribution for part in composite(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
+    assert list(rrf(given_, "dense", 1.0, 60, 100).contributions) == [0.5, 0.25]
+    assert list(composite(given_, "dense", 1.0, 60, 100).contributions) == [0.5, 0.25]
 
 
 def test_a_memory_forgotten_in_between_is_left_out() -> None:
@@ -182,6 +181,6 @@ def test_contributions_add_up_to_the_fused_score(
 
 @given(hits=ranked, method=st.sampled_from(METHODS))
 def test_a_higher_place_never_contributes_less(hits: list[tuple[int, float]], method: Method) -> None:
-    parts = FORMULAS[method]([RouteHit(row, score) for row, score in hits], "lexical", 1.0, 60, 100)
-    contributions = [part.contribution for part in parts]
+    parts = FUSIONS[method].shares([RouteHit(row, score) for row, score in hits], "lexical", 1.0, 60, 100)
+    contributions = list(parts.contributions)
     assert contributions == sorted(contributions, reverse=True)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 from datetime import datetime
 from typing import Any
@@ -15,10 +19,16 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.errors import UnknownRecipe
+from fivefold.errors import EmbedderError, UnknownRecipe
+from fivefold.models.embedders import Matrix, Progress, embedder, gives_tokens
+from fivefold.retrieval.recipe import RACED
 from fivefold.retrieval.recipe_file import known_recipes
+from fivefold.retrieval.retrieve import RouteLine
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import Lexical
+from fivefold.values.recall_trace import RoutePlace, RouteRun
+from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
+from tests.support.toy_engine import toy
 
 
 def lawful(answer: fivefold.Recall) -> None:
@@ -286,3 +296,220 @@ def test_the_sample_is_answered(sample_engine: Engine) -> None:
     assert share["identifier"] == 1.0
     for category in ("fact", "preference", "change"):
         assert share[category] >= 0.75, share
+
+
+# Routes in a line: one thread works it off, and a route that takes long keeps no other waiting.
+
+
+def run_of(route: str) -> RouteRun:
+    return RouteRun(route, "hits", threading.current_thread().name, 0, 0.0)
+
+
+def test_one_thread_works_off_the_line() -> None:
+    line = RouteLine()
+    for route in "abc":
+        line.add(route, lambda route=route: run_of(route))  # type: ignore[misc]
+    with ThreadPoolExecutor(4) as threads:
+        line.begin(threads)
+        runs = [future.result(10) for route in "abc" if (future := line.get(route))]
+    assert [run.route for run in runs] == ["a", "b", "c"]
+    assert len({run.reason for run in runs}) == 1
+    assert line.get("d") is None
+
+
+def test_a_slow_route_keeps_no_other_waiting() -> None:
+    line, done = RouteLine(), threading.Event()
+
+    def slow() -> RouteRun:
+        assert done.wait(10)
+        return run_of("slow")
+
+    line.add("slow", slow)
+    line.add("quick", lambda: run_of("quick"))
+    with ThreadPoolExecutor(4) as threads:
+        line.begin(threads)
+        line.hurry(threads)
+        first, second = line.get("slow"), line.get("quick")
+        assert first
+        assert second
+        assert second.result(10).route == "quick"
+        done.set()
+        assert first.result(10).route == "slow"
+
+
+def test_an_error_reaches_whoever_waits() -> None:
+    line = RouteLine()
+    line.add("broken", lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    with ThreadPoolExecutor(1) as threads:
+        line.begin(threads)
+        future = line.get("broken")
+        assert future
+        with pytest.raises(ZeroDivisionError):
+            future.result(10)
+
+
+# The model reads the question while it is understood, and once more only where the question was meant differently.
+
+RECORDS = [
+    "The allotment has a greenhouse with tomatoes",
+    "Miso sleeps on the radiator",
+    "The boiler was serviced in May",
+]
+
+
+class Recording:
+    """The default embedder, with the questions that it has read."""
+
+    pin, dimension = "recording@1", 384
+
+    def __init__(self) -> None:
+        model = embedder("fivefold-minilm")
+        assert gives_tokens(model)
+        self._model = model
+        self.questions: list[str] = []
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        return self._model.embed(texts)
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        return self._model.read(passages)
+
+    def read_question(self, question: str) -> QuestionReading:
+        self.questions.append(question)
+        if "unreadable" in question:
+            raise EmbedderError("cannot be read")
+        return self._model.read_question(question)
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        return self._model.spans(passage)
+
+
+@pytest.fixture
+def model() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def recorded(model: Recording) -> Iterator[Engine]:
+    with fivefold.open(":memory:", embedder=model) as opened:
+        opened.remember_many(RECORDS)
+        yield opened
+
+
+def test_a_question_is_read_once(recorded: Engine, model: Recording) -> None:
+    answer = recorded.recall("Where does Miso sleep?", effort="low")
+    assert answer[0].memory.content == RECORDS[1]
+    assert model.questions == ["Where does Miso sleep?"]
+
+
+def test_a_question_with_a_typing_error_is_searched_as_it_is_meant(recorded: Engine, model: Recording) -> None:
+    answer = recorded.recall("What grows in the greenhuose?", effort="low")
+    meant = recorded.recall("What grows in the greenhouse?", effort="low")
+    assert model.questions[-1] == answer.query.to_read == meant.query.text
+    assert [hit.rrf_score for hit in answer] == [hit.rrf_score for hit in meant]
+
+
+def test_a_recipe_without_vectors_reads_nothing(recorded: Engine, model: Recording) -> None:
+    assert recorded.recall("Where does Miso sleep?", recipe="lexical")
+    assert model.questions == []
+
+
+def test_a_question_with_a_history_waits_for_what_it_means(recorded: Engine, model: Recording) -> None:
+    answer = recorded.recall("And where does it sleep?", history=["Do you remember Miso?"], effort="low")
+    assert model.questions == [answer.query.to_read]
+
+
+def test_a_model_that_fails_costs_its_own_routes(recorded: Engine) -> None:
+    answer = recorded.recall("unreadable radiator", effort="low")
+    assert {run.route for run in answer.routes if run.status == "failed"} == {"dense", "late"}
+    assert answer[0].memory.content == RECORDS[1]
+
+
+# N1: the trace has every candidate that a route brought, and every stage that rested.
+
+COUNT = 139
+
+
+@pytest.fixture
+def many(store_path: str) -> Iterator[Engine]:
+    with toy(store_path) as engine:
+        engine.remember_many(
+            [{"content": f"apple number {i}", "event_at": "2025-05-14T09:00:00Z", "id": f"a{i}"} for i in range(COUNT)]
+        )
+        yield engine
+
+
+@pytest.mark.parametrize("name", RACED)
+def test_N1_every_candidate_of_every_route_has_its_rank_and_score(many: Engine, name: str) -> None:
+    answer = many.recall("apple number 7", k=3, recipe=name)
+    supports = {part.route for part in answer.plan.routes if part.supports}
+    rows = {many.get(one.id).row: one for one in answer.candidates}
+    brought = {hit.row for run in answer.routes if run.route not in supports for hit in run.hits}
+    assert brought <= set(rows)
+    for run in answer.routes:
+        if run.route not in supports:
+            for rank, hit in enumerate(run.hits, 1):
+                assert RoutePlace(run.route, rank, hit.score) in rows[hit.row].places
+    assert len({one.id for one in answer.candidates}) == len(answer.candidates)
+
+
+def test_N1_what_the_fusion_leaves_behind_is_named_with_its_rank(many: Engine) -> None:
+    answer = many.recall("apple number 7", k=3, recipe="dense")
+    assert len(answer.candidates) == COUNT
+    assert [one.rank for one in answer.candidates[:4]] == [1, 2, 3, None]
+    behind = [one for one in answer.candidates if one.stage == "fuse"]
+    assert len(behind) == COUNT - 100
+    assert behind[0].reason == f"rank 101 of {COUNT}, beyond the 100 that go on"
+    assert behind[-1].places[0].rank == COUNT
+    assert f"… and {COUNT - 3 - 5} more dropped: 92 at select, 39 at fuse" in answer.explain()
+    assert "(dense #4 " in answer.explain()
+
+
+def test_N1_json_has_them_only_in_the_trace(many: Engine) -> None:
+    answer = many.recall("apple number 7", k=3, recipe="dense")
+    traced = answer.to_dict()["candidates"]
+    assert len(traced) == COUNT
+    assert set(traced[0]) == {"id", "rank", "score", "stage", "reason", "places"}
+    assert set(traced[0]["places"][0]) == {"route", "rank", "score"}
+    assert "candidates" not in answer.summary()
+
+
+def test_N1_the_trace_is_whole_after_the_store_is_closed(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember_many({"content": f"apple number {i}"} for i in range(COUNT))
+        answer = engine.recall("apple", k=3, recipe="lexical")
+    assert len(answer.to_dict()["candidates"]) == COUNT
+
+
+def test_N1_a_memory_that_a_stage_added_is_listed_without_a_place(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("The gate code is four", id="old")
+        engine.supersede("old", {"content": "Nine from today on", "id": "new"})
+        answer = engine.recall("gate code", recipe="recall", overrides={"routes.dense.on": False})
+    places = {one.id: [place.route for place in one.places] for one in answer.candidates}
+    assert places == {"new": [], "old": ["lexical"]}
+
+
+def test_N1_a_stage_that_rests_says_so(many: Engine) -> None:
+    answer = many.recall("apple", k=3, recipe="engram", effort="low", overrides={"select.noise.sigma": 0})
+    idle = {note.stage: note.why for note in answer.notes if note.status == "idle"}
+    assert idle == {
+        "date_match": "no candidate is of a time that the question names",
+        "episodic": "no candidate is of a type that fades",
+        "access": "no candidate was used before",
+        "cross_encoder": "it runs from normal effort on",
+        "learned": "no model that learned from use is switched on",
+        "noise": "its width is 0",
+        "threshold": "no cross-encoder has judged, or the best that it read is good enough",
+    }
+    assert re.search(r"\n  access +idle ", answer.explain())
+
+
+@pytest.mark.parametrize("name", RACED)
+def test_N1_each_stage_of_a_recipe_leaves_a_step_a_note_or_a_drop(many: Engine, name: str) -> None:
+    recipe = fivefold.load_recipe(name)
+    answer = many.recall("apple number 7", k=3, recipe=recipe)
+    said = {step.stage for hit in answer for step in hit.candidate.steps}
+    said |= {note.stage for note in answer.notes} | {item.stage for item in answer.dropped}
+    said = {stage.replace(" ", "_").replace("-", "_") for stage in said}
+    assert {stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)} - said == set()

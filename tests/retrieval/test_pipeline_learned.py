@@ -13,7 +13,8 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
-from fivefold.learning.training import MIN_RECALLS, learned_reranker
+from fivefold.learning.training import MIN_RECALLS as LEAST
+from fivefold.learning.training import learned_reranker
 from fivefold.models.shipped import Contents, pack
 from fivefold.models.weights import FALLBACK, WeightModel, is_fallback, load, shipped
 from fivefold.stores.sqlite.connection import connect
@@ -305,32 +306,32 @@ def test_decay_by_question_keeps_the_law(engine: Engine) -> None:
 
 def test_enough_feedback_trains_the_reranker_in_the_background(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
-        engine.configure(learn_after=MIN_RECALLS)
-        talk(engine, after_the_preferred, MIN_RECALLS - 1)
+        engine.configure(learn_after=LEAST)
+        talk(engine, after_the_preferred, LEAST - 1)
         engine._training.wait()
         assert learned_reranker(engine._namespace).verdict is None
         talk(engine, after_the_preferred, 1)
         engine._training.wait()
         verdict = learned_reranker(engine._namespace).verdict
         assert verdict is not None
-        assert verdict.noted == MIN_RECALLS
+        assert verdict.noted == LEAST
         assert len(engine.recall("harbour")) == 10
 
 
 def test_nothing_trains_by_itself_unless_asked_to(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
-        talk(engine, after_the_preferred, MIN_RECALLS + 5)
+        talk(engine, after_the_preferred, LEAST + 5)
         engine._training.wait()
         assert learned_reranker(engine._namespace).verdict is None
 
 
 def test_unlearning_takes_the_reranker_away(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
-        talk(engine, after_the_preferred, MIN_RECALLS)
-        assert engine.train_reranker().feedbacks == MIN_RECALLS
+        talk(engine, after_the_preferred, LEAST)
+        assert engine.train_reranker().feedbacks == LEAST
         engine.unlearn()
         assert learned_reranker(engine._namespace).verdict is None
-        assert engine.train_reranker().feedbacks == MIN_RECALLS
+        assert engine.train_reranker().feedbacks == LEAST
 
 
 # A store of the schema before

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import tempfile
 import tomllib
+from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.fuse import FORMULAS
+from fivefold.retrieval.fuse import FUSIONS
 from fivefold.retrieval.recipe import METHODS, RACED, recipe_data
-from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe, without_part
+from fivefold.retrieval.recipe_file import at_effort, known_recipes, load_recipe, override, parse_recipe, without_part
+from fivefold.retrieval.routes import ROUTES
+from fivefold.retrieval.stages import STAGES
+from fivefold.retrieval.stages.reading import RERANKED
+from fivefold.values.recall_trace import EFFORTS
+from tests.conformance.vectors import WordVectors
 from tests.retrieval.test_pipeline import lawful
+from tests.support.fuzzing import value_or_none
 
 PLAIN = """
 [[routes]]
@@ -41,7 +53,7 @@ def test_every_built_in_recipe_is_what_its_data_says(name: str) -> None:
 
 def test_every_raced_recipe_is_built_in() -> None:
     assert set(RACED) <= set(known_recipes())
-    assert set(FORMULAS) == set(METHODS)
+    assert set(FUSIONS) == set(METHODS)
 
 
 @pytest.mark.parametrize("name", known_recipes())
@@ -218,3 +230,337 @@ def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes) -> None:
 def test_a_path_that_is_none_is_a_clear_error(path: str) -> None:
     with pytest.raises(InvalidInput):
         load_recipe(path)
+
+
+# Changes of a recipe from Python: what they change, what they leave, and that no value breaks anything.
+
+
+def test_changes_from_python(sample_engine: Engine) -> None:
+    recipe = load_recipe("memsense", {"fusion.k": 30, "routes.lexical.weight": 0.5, "boosts.session_first.on": False})
+    assert recipe.fusion.k == 30.0
+    assert next(route.weight for route in recipe.routes if route.name == "lexical") == 0.5
+    assert "boosts.session_first" not in recipe.parts()
+    assert load_recipe("memsense").fusion.k == 15.0
+    plain = {"fusion.k": 30, "boosts.decay.on": False, "rerank.cross_encoder.on": False}
+    answer = sample_engine.recall("badge", recipe="five-stage", overrides=plain)
+    assert answer[0].score == pytest.approx(sum(1 / (30 + rank) for rank in answer[0].routes.values()))
+
+
+def test_changes_of_nested_constants() -> None:
+    recipe = load_recipe("five-stage", {"boosts.decay.types.procedure.curve": "none", "unit": "turn"})
+    assert recipe.unit == "turn"
+    by = recipe.boosts[0].constants
+    assert by.types["procedure"].curve == "none"
+    assert (by.all.curve, by.all.half_life_days) == ("exponential", 90.0)
+    louder = load_recipe("engram", {"routes.graph.by_intent.who": 3})
+    graph = next(route for route in louder.routes if route.name == "graph")
+    assert (graph.by_intent["who"], graph.by_intent["why"]) == (3.0, 1.5)
+
+
+def test_a_change_of_one_constant_leaves_the_others_beside_it() -> None:
+    by = load_recipe("five-stage", {"boosts.decay.all.curve": "gaussian"}).boosts[0].constants
+    assert (by.all.curve, by.all.half_life_days) == ("gaussian", 90.0)
+
+
+def test_a_change_of_a_changed_recipe_keeps_the_first() -> None:
+    recipe = override(load_recipe("dense", {"fusion.pool": 7}), {"routes.dense.depth": 9})
+    assert (recipe.fusion.pool, recipe.routes[0].depth) == (7, 9)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (
+            "routes.sparse.weight",
+            "'routes.sparse.weight' changes nothing in recipe 'dense'; its parts are routes.dense",
+        ),
+        ("routes.dense", "'routes.dense' changes nothing in recipe 'dense'"),
+        ("routes", "'routes' changes nothing in recipe 'dense'"),
+        ("boosts.decay.on", "'boosts.decay.on' changes nothing in recipe 'dense'"),
+        ("fusion", "'fusion' changes nothing; a change begins with routes.NAME, fusion, boosts.NAME"),
+        ("name", "'name' changes nothing"),
+        ("unit.of", "'unit.of' changes nothing"),
+        ("", "'' changes nothing"),
+        ("fusion.depth", "recipe 'dense': fusion: unknown field 'depth'"),
+        ("fusion.method.of", "'fusion.method.of': 'method' is no table"),
+        ("routes.dense.ids.first", "recipe 'dense': routes[0].ids must be a list of texts"),
+    ],
+)
+def test_a_path_that_changes_nothing_says_so(path: str, told: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_recipe("dense", {path: 1})
+    assert str(caught.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("fusion.weights", "learned", 'learned needs fusion.method = "composite"'),
+        ("routes.dense.name", "a\nb", "holds a line break"),
+        ("routes.dense.name", "x\ud800", "half a surrogate pair"),
+        ("routes.dense.name", "x" * 300, "300 characters"),
+        ("routes.dense.name", "", "is empty"),
+        ("routes.dense.name", "a.b", "must be a name without dots"),
+    ],
+)
+def test_a_change_that_no_recall_could_follow_is_refused(path: str, value: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        load_recipe("dense", {path: value})
+
+
+def test_without_a_part_that_is_not_there() -> None:
+    with pytest.raises(InvalidInput, match=r"'boosts\.decay\.on' changes nothing in recipe 'dense'"):
+        without_part(load_recipe("dense"), "boosts.decay")
+
+
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 200)
+    | st.sampled_from([10**30, -(10**400)])
+    | st.floats(allow_nan=True, allow_infinity=True)
+    | st.text(max_size=4)
+    | st.sampled_from([*ROUTES, *STAGES, *METHODS, "turn", "session", "linear", "sessions", "full"])
+    | st.lists(st.integers() | st.text(max_size=3), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
+)
+
+
+FIELDS = (
+    "on weight depth typed search name ids field of curve half_life_days by_intent.why by_intent all.curve all "
+    "types.fact.floor lam pool sigma reach x.y"
+).split()
+OTHERS = "fusion.k fusion.method fusion.store fusion.pool fusion.ids unit optimize summary x".split()
+
+
+def _paths(recipe: fivefold.Recipe) -> list[str]:
+    """Every place of a recipe that a change may name, and some that it may not."""
+    return [*(f"{part}.{name}" for part in recipe.parts() for name in FIELDS), *OTHERS]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(name=st.sampled_from(known_recipes()), chance=st.data())
+def test_a_change_gives_a_recipe_or_a_clear_error(name: str, chance: st.DataObject) -> None:
+    changes: dict[str, Any] = chance.draw(
+        st.dictionaries(st.sampled_from(_paths(load_recipe(name))), values, min_size=1, max_size=3)
+    )
+    try:
+        recipe = load_recipe(name, changes)
+    except InvalidInput:
+        return
+    assert parse_recipe(name, recipe_data(recipe)) == recipe
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(known_recipes()),
+    unit=st.sampled_from(["memory", "turn", "session"]),
+    k=st.integers(1, 20),
+    depth=st.integers(1, 300),
+    weight=st.floats(0, 5),
+    pool=st.integers(1, 200),
+)
+def test_any_valid_change_answers_by_the_law(
+    sample_engine: Engine, name: str, unit: str, k: int, depth: int, weight: float, pool: int
+) -> None:
+    first = load_recipe(name).routes[0].name
+    changes = {f"routes.{first}.depth": depth, f"routes.{first}.weight": weight, "fusion.pool": pool, "unit": unit}
+    answer = sample_engine.recall("Who works with Sarah on the Kestrel?", k=k, recipe=name, overrides=changes)
+    assert not answer.degraded
+    assert len(answer) <= k
+    lawful(answer)
+
+
+# Effort is a change of the recipe that the plan shows.
+
+QUESTION = "what is my resting heart rate?"
+
+
+@pytest.mark.parametrize("name", known_recipes())
+def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
+    low, normal, high = (at_effort(load_recipe(name), effort)[0] for effort in EFFORTS)
+    assert normal == load_recipe(name)
+    for shallow, usual, deep in zip(low.routes, normal.routes, high.routes, strict=True):
+        if ROUTES[usual.search].of_candidates:
+            assert shallow.depth == usual.depth == deep.depth
+        else:
+            assert shallow.depth <= usual.depth <= deep.depth
+            assert deep.depth > usual.depth or usual.depth == 4096
+    for stage, usual_stage, deep_stage in zip(low.rerank, normal.rerank, high.rerank, strict=True):
+        if usual_stage.name == "cross_encoder":
+            assert not stage.runs_at("low")
+            assert deep_stage.runs_at("high")
+            assert deep_stage.constants.depth == 3 * usual_stage.constants.depth
+            assert deep_stage.constants.budget_ms == 0
+
+
+def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
+    plan = sample_engine.plan(QUESTION, effort="low")
+    assert (plan.effort, plan.stages) == (
+        "low",
+        ("additive", "learned", "ended", "standing", "chance", "repeats", "coverage"),
+    )
+    assert plan.by_effort["routes.dense.depth"] == 40
+    answer = sample_engine.recall(QUESTION, effort="low")
+    assert answer.plan == plan
+    assert "convex over 100, low effort" in answer.explain()
+    assert RERANKED not in [note.stage for note in answer.notes]
+    usual = sample_engine.plan(QUESTION)
+    assert (usual.effort, usual.by_effort) == ("normal", {})
+    assert "cross_encoder" not in usual.stages
+    assert "cross_encoder" in sample_engine.plan(QUESTION, effort="high").stages
+    assert "normal effort" not in sample_engine.recall(QUESTION).explain()
+
+
+def test_high_effort_has_more_candidates_read(sample_engine: Engine) -> None:
+    answer = sample_engine.recall(QUESTION, effort="high", recipe="five-stage")
+    note = next(note for note in answer.notes if note.stage == RERANKED)
+    assert note.why.startswith("read the best ")
+    assert int(note.why.split()[3].rstrip(",")) > load_recipe("five-stage").rerank[0].constants.depth
+
+
+def test_what_was_changed_for_a_recall_is_what_effort_starts_from(sample_engine: Engine) -> None:
+    plan = sample_engine.plan(QUESTION, recipe="lexical", overrides={"routes.lexical.depth": 200}, effort="low")
+    assert plan.routes[0].depth == 50
+
+
+@pytest.mark.parametrize("effort", ["", "LOW", "huge", None, 3])
+def test_another_effort_is_refused(effort: object, sample_engine: Engine) -> None:
+    with pytest.raises(InvalidInput, match=r"effort .* is unknown; it is one of low, normal, high"):
+        sample_engine.recall(QUESTION, effort=effort)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="effort"):
+        fivefold.Engine.plan(sample_engine, QUESTION, effort=effort)  # type: ignore[arg-type]
+
+
+# Generated recipes: each is a recipe that gives its own data again, or an error in plain words.
+
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, -1, 10**400, float("nan"), float("inf"), "", "x\x00", [], [1], {}, {"name": {}}]
+)
+PLACES = ["routes", "fusion", "boosts", "rerank", "select", "unit", "optimize", "summary", "other"]
+
+
+@given(st.sampled_from(known_recipes()), st.sampled_from(PLACES), st.integers(0, 20), ODD, st.text(max_size=8))
+def test_a_spoilt_table_is_a_recipe_or_a_plain_error(name: str, place: str, at: int, value: Any, field: str) -> None:
+    table = deepcopy(recipe_data(load_recipe(name)))
+    part = table.get(place)
+    if isinstance(part, list) and part:
+        item = part[at % len(part)]
+        item[sorted(item)[at % len(item)] if at % 2 else field] = value
+    elif isinstance(part, dict) and at % 2:
+        part[sorted(part)[at % len(part)]] = value
+    else:
+        table[place] = value
+    recipe = value_or_none(parse_recipe, "spoilt", table, refusal=InvalidInput)
+    assert recipe is None or parse_recipe("spoilt", recipe_data(recipe)) == recipe
+
+
+@given(st.text(max_size=30) | st.sampled_from(load_recipe("default").parts()).map(lambda part: f"{part}.depth"), ODD)
+def test_an_override_is_a_recipe_or_a_plain_error(path: str, value: Any) -> None:
+    changed = value_or_none(override, load_recipe("default"), {path: value}, refusal=InvalidInput)
+    assert changed is None or changed.routes
+
+
+@given(st.binary(max_size=80))
+def test_a_file_of_any_bytes_is_a_recipe_or_a_plain_error(raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.toml"
+        path.write_bytes(raw)
+        recipe = value_or_none(load_recipe, path, refusal=InvalidInput)
+        assert recipe is None or recipe.routes
+
+
+# What a recall may be asked for: the chances of its hits, and the least one that a hit must have.
+
+TEXTS = ("My badge ID is 4471", "I live in Leeds", "I take my tea without milk", "Sarah likes tea with lemon")
+RECORDS = [
+    {"id": text.split()[-1], "content": text, "event_at": f"2025-01-{day:02}T09:00Z"}
+    for day, text in enumerate(TEXTS, 6)
+]
+"""Each has a day of its own: of two that were said at one time, the one written later counts as the newer."""
+ASKED = "what is my badge ID?"
+NOW = "2025-02-01T00:00Z"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with fivefold.open(":memory:") as engine:
+        engine.remember_many(RECORDS)
+        yield engine
+
+
+@pytest.mark.parametrize("question", [ASKED, "how do I take my tea?", "what colour is the moon?", "?"])
+def test_every_hit_and_the_recall_have_a_chance(engine: Engine, question: str) -> None:
+    answer = engine.recall(question, now=NOW)
+    assert answer.chance is not None
+    chances = [answer.chance, *(hit.chance for hit in answer)]
+    assert all(chance is not None and 0 <= chance <= 1 for chance in chances)
+    again = engine.recall(question, now=NOW)
+    assert [again.chance, *(hit.chance for hit in again)] == chances
+
+
+def test_the_order_of_writing_changes_no_chance(engine: Engine) -> None:
+    with fivefold.open(":memory:") as other:
+        other.remember_many(RECORDS[::-1])
+        there = {hit.memory.id: hit.chance for hit in other.recall(ASKED, now=NOW)}
+    assert there == pytest.approx({hit.memory.id: hit.chance for hit in engine.recall(ASKED, now=NOW)}, abs=1e-5)
+
+
+def test_in_an_empty_store_nothing_is_found() -> None:
+    with fivefold.open(":memory:") as engine:
+        answer = engine.recall(ASKED)
+    assert (answer.found, answer.chance, len(answer)) == (False, 0.0, 0)
+    assert "nothing stored seems to answer: 0 %" in answer.explain()
+
+
+def test_json_and_the_explanation_have_the_chances(engine: Engine) -> None:
+    answer = engine.recall(ASKED, overrides={"select.chance.found": 1.0})
+    data = answer.to_dict()
+    assert (data["chance"], data["found"]) == (answer.chance, False)
+    assert [hit["chance"] for hit in data["hits"]] == [hit.chance for hit in answer]
+    assert answer.chance is not None
+    assert f"nothing stored seems to answer: {min(99, round(100 * answer.chance))} %" in answer.explain()
+    assert all("% that it answers" in hit.explain() for hit in answer)
+
+
+def test_hits_below_the_least_chance_are_dropped_with_the_reason(engine: Engine) -> None:
+    every = engine.recall(ASKED, now=NOW)
+    most = max(hit.chance or 0 for hit in every)
+    answer = engine.recall(ASKED, min_chance=most, now=NOW)
+    assert [hit.chance for hit in answer] == [most]
+    assert {item.id: item.stage for item in answer.dropped} == {
+        hit.memory.id: "min_chance" for hit in every if hit.memory.id != answer[0].memory.id
+    }
+    assert len(engine.recall(ASKED, min_chance=0)) == len(every)
+    none = engine.recall(ASKED, min_chance=1)
+    assert (len(none), none.found) == (0, False)
+    assert engine.context(ASKED, min_chance=1).sources == ()
+
+
+def test_a_least_chance_works_with_any_embedder() -> None:
+    with fivefold.open(":memory:", embedder=WordVectors()) as engine:
+        engine.remember("My badge ID is 4471")
+        assert len(engine.recall(ASKED, min_chance=0)) == 1
+        assert len(engine.recall(ASKED, min_chance=1)) == 0
+
+
+@pytest.mark.parametrize("recipe", [name for name in known_recipes() if name != "default"])
+def test_other_recipes_give_no_chances_and_refuse_a_least_one(engine: Engine, recipe: str) -> None:
+    answer = engine.recall(ASKED, recipe=recipe)
+    assert (answer.chance, answer.found) == (None, bool(answer.hits))
+    assert {hit.chance for hit in answer} <= {None}
+    assert "seems to answer" not in answer.explain()
+    with pytest.raises(InvalidInput, match=f"min_chance needs a recipe .* {recipe!r} does not have; use 'default'"):
+        engine.recall(ASKED, recipe=recipe, min_chance=0.5)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, True, "0.5", float("nan")])
+def test_a_least_chance_is_a_share(engine: Engine, wrong: object) -> None:
+    with pytest.raises(InvalidInput, match="min_chance must be"):
+        engine.recall(ASKED, min_chance=wrong)  # type: ignore[arg-type]
+
+
+def test_without_its_stage_the_default_recipe_gives_no_chance(engine: Engine) -> None:
+    assert engine.recall(ASKED, overrides={"select.chance.on": False}).chance is None
+    with pytest.raises(InvalidInput, match="stage 'chance'"):
+        engine.recall(ASKED, overrides={"select.chance.on": False}, min_chance=0.5)

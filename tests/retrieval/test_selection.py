@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from math import exp, log
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
-from fivefold.retrieval.stages import Pool
+import fivefold
+from fivefold.retrieval.protocols import SHORT_STATEMENT, Pool, SearchContext
+from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.retrieval.stages import STAGES
+from fivefold.retrieval.stages.selection import (
+    HIT_TERMS,
+    RECALL_TERMS,
+    SupportConstants,
+    admit,
+    chance_table,
+    drop_unlikely,
+    only_asks,
+    probability,
+    recall_terms,
+    select,
+)
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Kind
+from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
 from tests.retrieval.test_fuse import NOW, memory
+from tests.support.stage_pool import NOW as JUNE
+from tests.support.stage_pool import Namespace, aged, demand, found, said, scores, search, stage
+from tests.support.stage_pool import of as one_of
 from tests.support.toy_engine import toy
 
 LATER = datetime(2025, 6, 1, tzinfo=UTC)
@@ -22,6 +45,11 @@ LATER = datetime(2025, 6, 1, tzinfo=UTC)
 
 def of(row: int, kind: Kind, session: str | None, score: float) -> Candidate:
     return Candidate(replace(memory(row), kind=kind, session_id=session), (), score)
+
+
+def asked_now() -> SearchContext:
+    context = search()
+    return replace(context, query=replace(context.query, now=NOW))
 
 
 def test_ties_break_by_id() -> None:
@@ -53,7 +81,7 @@ def test_what_is_less_likely_than_asked_for_is_left_out() -> None:
 def test_what_was_not_known_yet_is_left_out() -> None:
     told_later = Candidate(replace(memory(1), event_at=LATER, created_at=LATER), (), 0.9)
     planned = Candidate(replace(memory(2), event_at=LATER), (), 0.5)
-    pool = drop_not_yet_known(Pool([told_later, planned]), NOW)
+    pool = admit(Pool([told_later, planned]), asked_now())
     hits, dropped = select(pool, 5, "memory")
     assert [hit.memory.row for hit in hits] == [2]
     assert dropped[0].reason == "not yet known on 01 Jan 2025"
@@ -61,7 +89,7 @@ def test_what_was_not_known_yet_is_left_out() -> None:
 
 def test_told_later_about_an_earlier_time_is_known() -> None:
     reported = Candidate(replace(memory(1), created_at=LATER), (), 0.9)
-    assert drop_not_yet_known(Pool([reported]), NOW).candidates == [reported]
+    assert admit(Pool([reported]), asked_now()).candidates == [reported]
 
 
 @pytest.mark.parametrize(
@@ -137,12 +165,338 @@ def test_what_earlier_stages_dropped_stays_named() -> None:
 
 
 def test_what_a_stage_adds_is_tested_like_the_first() -> None:
-    keep, passed = Filter(kinds=("note",)), set[int]()
+    seen = replace(search(), keep=Filter(kinds=("note",)))
     note, turn = of(1, "note", None, 0.9), of(2, "turn", "s", 0.8)
-    pool = drop_unmatched(Pool([note, turn]), keep, NOW, passed)
+    pool = admit(Pool([note, turn]), seen)
     assert [one.memory.row for one in pool.candidates] == [1]
-    assert passed == {1}
     added = of(3, "turn", "s", 0.7)
-    pool = drop_unmatched(pool.with_candidates([*pool.candidates, added]), keep, NOW, passed)
+    pool = admit(pool.with_candidates([*pool.candidates, added]), seen, {1})
     assert [one.memory.row for one in pool.candidates] == [1]
     assert [item.id for item in pool.dropped] == [turn.memory.id, added.memory.id]
+
+
+# Where a list is asked for, turns that add nothing to it make room for others.
+
+TURNS = {
+    1: "How many things did I buy, I wonder about the things I bought",
+    2: "All the things I bought and the things I did not buy",
+    3: "The things I bought, all the things I buy",
+    4: "I bought a tent and two sleeping bags",
+    5: "How many things did you buy? Which things?",
+}
+
+
+def covered(
+    kind: DemandKind | None = "count", lexemes: tuple[str, ...] = ("thing", "buy"), unit: str = "memory"
+) -> Pool:
+    candidates = [said(one_of(row, 1.0 - row / 10), text, session="s", turn=row) for row, text in TURNS.items()]
+    candidates.append(said(one_of(6, 0.1), "The things I bought, all the things I buy"))
+    context = search(
+        text="How many things did I buy?", demands=[demand(kind)] if kind else [], lexemes=lexemes, unit=unit
+    )
+    return stage("coverage", candidates, context)
+
+
+@pytest.mark.parametrize("kind", ["list", "count"])
+def test_N3_a_turn_that_adds_nothing_steps_back(kind: DemandKind) -> None:
+    """The first two of a session count whatever they say, as does what has words of its own; a note has no session."""
+    pool = covered(kind)
+    assert scores(pool) == pytest.approx({1: 0.9, 2: 0.8, 3: 0.007, 4: 0.6, 5: 0.005, 6: 0.1})
+    whys = {one.memory.row: one.steps[-1].why for one in pool.candidates if one.steps}
+    assert whys == {3: "× 0.01, the question and its session have 100% of its words", 5: "× 0.01, it only asks"}
+
+
+@pytest.mark.parametrize("kind", [None, "window", "current"])
+def test_N3_other_questions_keep_their_order(kind: DemandKind | None) -> None:
+    assert scores(covered(kind))[3] == 0.7
+
+
+def test_N3_sessions_keep_their_order() -> None:
+    assert scores(covered(unit="session"))[3] == 0.7
+
+
+def test_N3_long_messages_keep_their_order() -> None:
+    """Each says several things, so that most of its words being those of others says little."""
+    text = f"{TURNS[3]}. " * 10
+    candidates = [said(one_of(row, 1.0 - row / 10), text, session="s", turn=row) for row in range(1, 5)]
+    context = search(text="How many things did I buy?", demands=[demand("count")], lexemes=("thing", "buy"))
+    assert scores(stage("coverage", candidates, context)) == pytest.approx({1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6})
+
+
+def test_N3_who_asks_for_questions_gets_them() -> None:
+    why = {one.memory.row: one.steps[-1].why for one in covered(lexemes=("thing", "ask")).candidates if one.steps}
+    assert why[5].endswith("of its words")
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("How many? Which ones?", True),
+        ("And where do you go now?", True),
+        ("I bought a tent, is it waterproof?", False),
+        ("I bought a tent. Is it waterproof?", False),
+        ("I bought a tent.", False),
+    ],
+)
+def test_a_text_with_a_statement_does_not_only_ask(text: str, asks: bool) -> None:
+    assert only_asks(text) is asks
+
+
+# Support: the arithmetic of neighbour, session and best turn, and who may enter.
+
+TALK = Namespace(turns={"s": [1, 2, 3, 4], "t": [11, 12]}, sessions={"s": 5, "t": 13, "u": 21})
+
+
+def turn(row: int, score: float, session: str = "s") -> Candidate:
+    return one_of(row, score, kind="turn", session_id=session)
+
+
+def supported(
+    candidates: list[Candidate],
+    supporting: dict[int, float] | None = None,
+    unit: str = "memory",
+    k: int = 10,
+    **by: float,
+) -> Pool:
+    pool = Pool(candidates, supporting=supporting or {})
+    return STAGES["support"].run(pool, search(TALK, unit=unit, k=k), SupportConstants(**by))  # type: ignore[arg-type]
+
+
+def test_neighbour_session_and_best_turn_are_added() -> None:
+    """Turn 2: 0.8 + 0.3 · 0.4 + 1 · 0.25 + 0.2 · 0.8; turn 3: 0.4 + 0.3 · 0.8 + 0.25 + 0.2 · 0.8."""
+    pool = supported([turn(2, 0.8), turn(3, 0.4)], {5: 0.25})
+    assert scores(pool)[2] == pytest.approx(0.8 + 0.12 + 0.25 + 0.16)
+    assert scores(pool)[3] == pytest.approx(0.4 + 0.24 + 0.25 + 0.16)
+
+
+def test_neighbours_outside_the_pool_enter_by_what_stands_beside_them() -> None:
+    pool = supported([turn(2, 0.8)], {5: 0.25})
+    assert scores(pool) == pytest.approx({2: 0.8 + 0.25 + 0.16, 1: 0.24 + 0.25 + 0.16, 3: 0.24 + 0.25 + 0.16})
+    entered = next(candidate for candidate in pool.candidates if candidate.memory.row == 1)
+    assert (entered.fused, entered.evidence, entered.steps[0].before) == (0.0, (), 0.0)
+
+
+def test_the_better_of_two_neighbours_counts() -> None:
+    pool = supported([turn(1, 0.2), turn(3, 0.6)])
+    assert scores(pool)[2] == pytest.approx(0.3 * 0.6 + 0.2 * 0.6)
+
+
+def test_a_note_stands_alone() -> None:
+    pool = supported([one_of(9, 0.5), turn(2, 0.5)], alone=0.7)
+    assert scores(pool)[9] == pytest.approx(0.85)
+    note = next(candidate for candidate in pool.candidates if candidate.memory.row == 9)
+    assert note.steps[0].why == "+ 0.7 · 0.5000, it stands alone"
+
+
+def test_one_session_does_not_speak_for_another() -> None:
+    pool = supported([turn(2, 0.8), turn(12, 0.8, "t")], {5: 0.25}, neighbour=0.0)
+    assert scores(pool) == pytest.approx({2: 0.8 + 0.25 + 0.16, 12: 0.8 + 0.16})
+
+
+def test_session_memories_step_back() -> None:
+    pool = supported([turn(2, 0.8)], {5: 0.25, 13: 0.9, 21: 0.7})
+    assert all(candidate.memory.kind != "session" for candidate in pool.candidates)
+
+
+def test_only_the_best_speak_for_what_stands_beside_them() -> None:
+    pool = supported([turn(2, 0.8), turn(12, 0.4, "t")], reach=1)
+    assert set(scores(pool)) == {1, 2, 3, 12}
+
+
+def test_no_share_for_neighbours_brings_none() -> None:
+    assert set(scores(supported([turn(2, 0.8)], neighbour=0.0))) == {2}
+
+
+def test_by_session_those_that_answer_as_a_whole_are_kept() -> None:
+    """Session t speaks by none of its turns, u has none that were found; s has a turn and needs no second voice."""
+    pool = supported([turn(2, 0.8)], {5: 0.25, 13: 0.5, 21: 0.7}, unit="session", session=2.0)
+    kept = {candidate.memory.row: candidate for candidate in pool.candidates if candidate.memory.kind == "session"}
+    assert {row: candidate.score for row, candidate in kept.items()} == pytest.approx({13: 1.0, 21: 1.4})
+    assert all(candidate.fused == 0.0 and candidate.steps[0].before == 0.0 for candidate in kept.values())
+
+
+def test_by_session_no_more_silent_ones_are_kept_than_are_asked_for() -> None:
+    pool = supported([turn(2, 0.8)], {5: 0.25, 13: 0.5, 21: 0.7}, unit="session", k=1)
+    assert [c.memory.row for c in pool.candidates if c.memory.kind == "session"] == [21]
+
+
+def test_nothing_found_stays_nothing() -> None:
+    assert supported([]).candidates == []
+
+
+# Chances: their terms number by number, their laws, and what the reader has a say in.
+
+WEEK = Window(aged(7), JUNE, "last week")
+
+ODDS = st.floats(-40, 40)
+SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=14)
+
+
+def term(
+    name: str,
+    candidates: Sequence[Candidate],
+    context: SearchContext | None = None,
+    answers: Mapping[int, float] | None = None,
+) -> list[float]:
+    table = chance_table(candidates, context or search(), answers)
+    return [round(float(value), 4) for value in table[:, HIT_TERMS.index(name)]]
+
+
+def chances(pool: Pool) -> list[float]:
+    return [candidate.chance for candidate in pool.candidates if candidate.chance is not None]
+
+
+@given(ODDS, ODDS)
+def test_a_chance_lies_between_0_and_1_and_grows_with_the_odds(one: float, other: float) -> None:
+    assert 0 < probability(one) < 1
+    assert probability(one) + probability(-one) == pytest.approx(1)
+    if one < other:
+        assert probability(one) <= probability(other)
+
+
+def test_the_default_recipe_weighs_every_term() -> None:
+    (by,) = (stage.constants for stage in load_recipe("default").select if stage.name == "chance")
+    assert tuple(by.weights) == HIT_TERMS
+    assert tuple(by.recall) == RECALL_TERMS
+
+
+@given(
+    scores=SCORES,
+    cosines=st.lists(st.floats(-1, 1), min_size=14, max_size=14),
+    weights=st.fixed_dictionaries({name: st.floats(-5, 5) for name in ("one", "margin", "dense", "lead")}),
+    whole=st.floats(-5, 5),
+    least=st.floats(0, 1),
+)
+def test_chances_never_rise_down_the_list_nor_above_the_recall_s(
+    scores: list[float], cosines: list[float], weights: dict[str, float], whole: float, least: float
+) -> None:
+    """Every candidate has a chance; scores and order stay, and found is a matter of the recall's chance."""
+    candidates = [found(row, score, dense=cosines[row]) for row, score in enumerate(scores)]
+    pool = stage("chance", candidates, weights=weights, recall={"one": whole, "best": 0.5}, found=least)
+    assert [c.score for c in pool.candidates] == sorted(scores, reverse=True)
+    assert {c.memory.id for c in pool.candidates} == {c.memory.id for c in candidates}
+    assert pool.chance is not None
+    assert pool.found == (pool.chance >= least)
+    assert len(chances(pool)) == len(candidates)
+    for higher, lower in zip([pool.chance, *chances(pool)], chances(pool), strict=False):
+        assert lower <= higher + 1e-9
+
+
+def test_a_chance_by_hand() -> None:
+    """Log-odds 0.5 + 2 · 0.6 for the first, 0.5 + 2 · 0.1 for the second; the recall: 1.1 + half of the best."""
+    weights, recall = {"one": 0.5, "dense": 2.0}, {"one": 1.1, "best": 0.5}
+    pool = stage("chance", [found(1, 0.9, dense=0.6), found(2, 0.8, dense=0.1)], weights=weights, recall=recall)
+    assert chances(pool) == pytest.approx([1 / (1 + exp(-1.7)), 1 / (1 + exp(-0.7))])
+    assert pool.chance == pytest.approx(1 / (1 + exp(-1.95)))
+    assert pool.found is True
+    assert pool.notes[-1].stage == "chance"
+    assert "88% that one of them answers" in pool.notes[-1].why
+
+
+def test_chances_that_would_rise_are_averaged() -> None:
+    """Log-odds of 1, −1, 0.5 and −3: the second and third share a mean; then also the first if that is below it."""
+    for first, runs in ((1.0, [1, 2, 1]), (-1.0, [3, 1])):
+        odds = [first, -1.0, 0.5, -3.0]
+        candidates = [found(row, 0.9 - row / 10, dense=value) for row, value in enumerate(odds)]
+        each = [probability(value) for value in odds]
+        expected, at = list[float](), 0
+        for size in runs:
+            expected += [sum(each[at : at + size]) / size] * size
+            at += size
+        pool = stage("chance", candidates, weights={"dense": 1.0}, recall={"one": 9.0})
+        assert chances(pool) == pytest.approx(expected)
+
+
+def test_no_hit_is_likelier_than_the_recall() -> None:
+    pool = stage("chance", [found(1, dense=0.6), found(2, dense=-5.0)], weights={"dense": 1.0}, recall={"one": -3.0})
+    assert chances(pool) == [pool.chance, probability(-5.0)]
+    assert pool.chance == probability(-3.0)
+
+
+def test_the_chance_of_one_candidate_is_the_recall_s() -> None:
+    pool = stage("chance", [found(1, dense=0.1)], weights={"dense": 1.0}, recall={"one": 3.0})
+    assert chances(pool) == [pool.chance] == [probability(3.0)]
+
+
+def test_nothing_has_no_chance() -> None:
+    pool = stage("chance", [])
+    assert (pool.chance, pool.found, pool.candidates) == (0.0, False, [])
+
+
+def test_a_term_without_a_weight_changes_nothing() -> None:
+    pool = stage("chance", [found(1, dense=0.9)], weights={}, recall={})
+    assert chances(pool) == [0.5]
+    assert pool.chance == 0.5
+
+
+def test_cosines_are_taken_as_they_are_and_what_lacks_one_has_the_lowest() -> None:
+    candidates = [found(1, dense=0.7), found(2, dense=0.3), one_of(3)]
+    assert term("dense", candidates) == [0.7, 0.3, 0.3]
+    assert term("dense", [one_of(1)]) == [0.0]
+    assert term("one", candidates) == [1.0, 1.0, 1.0]
+
+
+def test_what_the_reader_says_is_taken_as_it_is_and_what_it_did_not_read_is_known() -> None:
+    candidates, answers = [one_of(1), one_of(2), one_of(3)], {2: -1.5, 1: 0.5}
+    assert term("answers", candidates, answers=answers) == [0.5, -1.5, 0.0]
+    assert term("unread", candidates, answers=answers) == [0.0, 0.0, 1.0]
+    assert term("messages", candidates, answers=answers) == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("speaker", "length"), [("Ana", 10), ("user", SHORT_STATEMENT + 1)])
+def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length: int) -> None:
+    candidates = [said(one_of(row), "x" * length, speaker) for row in (1, 2)]
+    answers = {1: 2.0}
+    assert term("messages", candidates, answers=answers) == [1.0, 1.0]
+    assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
+    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [
+        1.0,
+        0.5,
+        0.0,
+        1.0,
+    ]
+
+
+def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_takes_for_an_answer() -> None:
+    """One that was not read does not count as the second; one that was read alone stands for it as well."""
+    for answers, second in (({1: 0.5, 2: 2.5}, 0.5), ({2: 2.5}, 2.5), ({}, 0.0)):
+        table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
+        terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
+        assert dict(zip(RECALL_TERMS, terms, strict=True)) == {"one": 1, "best": 3, "next": second, "messages": 0}
+
+
+def test_the_distance_to_the_best_and_its_lead() -> None:
+    """Sums of the ranker: three times the logarithm of a score."""
+    candidates = [one_of(1, 1.0), one_of(2, 0.5)]
+    apart = round(3 * log(2), 4)
+    assert term("margin", candidates) == [0.0, -apart]
+    assert term("lead", candidates) == [apart, 0.0]
+    assert term("lead", [one_of(1)]) == [0.0]
+    assert term("lead", [one_of(1, 0.5), one_of(2, 0.5)]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("decides", "expected"), [(True, [1.0, 1.0, -1.0]), (False, [0.0, 0.0, 0.0])])
+def test_a_time_that_alone_decides_is_met_or_not(decides: bool, expected: list[float]) -> None:
+    candidates = [found(1, window=1.0), found(2, turns=0.5), found(3, dense=0.9)]
+    assert term("decided", candidates, search(window=WEEK, demands=[demand("window", decides)])) == expected
+    assert term("decided", candidates) == [0.0, 0.0, 0.0]
+
+
+def test_a_recall_with_another_embedder_still_has_chances() -> None:
+    with toy(":memory:") as engine:
+        engine.remember("The spare key hangs in the shed.")
+        answer = engine.recall("where is the spare key?")
+        assert answer[0].candidate.chance is not None
+        assert not answer.degraded
+
+
+def test_what_answers_is_likelier_than_what_only_sounds_alike() -> None:
+    """Both share words with the question, but only one says what is asked."""
+    with fivefold.open(":memory:") as engine:
+        engine.remember("The door code of the studio is 4417.", id="answer")
+        engine.remember("We painted the door of the studio green.", id="alike")
+        answer = engine.recall("what is the door code of the studio?")
+        chance = {hit.memory.id: hit.candidate.chance for hit in answer}
+        assert chance["answer"] is not None
+        assert chance["alike"] is not None
+        assert chance["answer"] > chance["alike"]

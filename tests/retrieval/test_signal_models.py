@@ -48,7 +48,7 @@ def engine(store_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]
     parts = tensors()
     parts["1.linear.weight"] = parts["1.linear.weight"].repeat(2, axis=1)
     model = WeightModel("tiny", Dial.pin, parts)
-    for place in ("models.weights", "retrieval.plan"):
+    for place in ("models.weights", "designs.ditto"):
         monkeypatch.setattr(f"fivefold.{place}.shipped", lambda: model)
     with year(store_path) as made:
         yield made
@@ -59,7 +59,7 @@ def ask(engine: Engine, question: str, changes: Mapping[str, object], k: int = 4
 
 
 def use(monkeypatch: pytest.MonkeyPatch, heads: SignalHeads) -> None:
-    monkeypatch.setattr("fivefold.retrieval.plan.shipped_heads", lambda: heads)
+    monkeypatch.setattr("fivefold.designs.ditto.shipped_heads", lambda: heads)
 
 
 def reason(answer: Recall, route: str) -> str:
@@ -126,7 +126,7 @@ def test_D12_without_the_file_the_rule_takes_over(engine: Engine, monkeypatch: p
     def missing() -> SignalHeads:
         raise BadModel("the file is missing")
 
-    monkeypatch.setattr("fivefold.retrieval.plan.shipped_heads", missing)
+    monkeypatch.setattr("fivefold.designs.ditto.shipped_heads", missing)
     answer = ask(engine, "what's new?", PREDICTED | {"routes.recency.per_query": True})
     assert "half gone after" in reason(answer, "recency")
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from fivefold.engine import Engine
 from fivefold.learning.reranker import LearnedReranker
+from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.learned import LearnedConstants, learned
+from fivefold.retrieval.stages.reading import LearnedConstants, learned
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory

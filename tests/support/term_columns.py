@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.additive import TERMS, term_table
-from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores.interface import Succession
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate

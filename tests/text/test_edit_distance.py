@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.retrieval.understand.spelling import edit_distance, letters_of
+from fivefold.retrieval.understand.wording import edit_distance, letters_of
 
 WORDS = st.text("abcde", max_size=8)
 

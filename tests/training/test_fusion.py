@@ -11,7 +11,7 @@ import pytest
 from training.fusion.fit import FREE, KINDS, MEASURES, SHARES, START, Question, measured
 from training.fusion.listwise import Array, Lists, fit, gradient
 
-from fivefold.retrieval.stages.additive import TERMS
+from fivefold.retrieval.stages.terms import TERMS
 
 pytestmark = pytest.mark.slow
 

@@ -24,8 +24,8 @@ from training.fusion.fit import add_data_options, data_sets
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages import chance
-from fivefold.retrieval.stages.chance import HIT_TERMS, RECALL_TERMS, recall_terms
+from fivefold.retrieval.stages import selection as chance
+from fivefold.retrieval.stages.selection import HIT_TERMS, RECALL_TERMS, recall_terms
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.recall_trace import Candidate

@@ -23,11 +23,11 @@ from training.fusion.listwise import Array, Lists, fit
 
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
+from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages import additive
-from fivefold.retrieval.stages.additive import TERMS, term_table
-from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages import terms as additive
+from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.vectors import Matrix

@@ -22,8 +22,7 @@ from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learn
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.browse import Browser
-from fivefold.retrieval.health import look_after
+from fivefold.retrieval.browse import Browser, look_after
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request

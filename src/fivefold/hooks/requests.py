@@ -21,8 +21,7 @@ from fivefold.hooks.entry import STARTING
 from fivefold.hooks.state import FIRST_PAUSE_S, MAX_PAUSE_S, HookSettings, State
 from fivefold.hooks.writer import Drain, Event, SpoolWriter, event_of, payload_of, session_of
 from fivefold.retrieval.prompt import compose
-from fivefold.retrieval.prompt_block import Block, Item
-from fivefold.retrieval.prompt_packing import pack
+from fivefold.retrieval.prompt_block import Block, Item, pack
 from fivefold.text.passages import tokens
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json

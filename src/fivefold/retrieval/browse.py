@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
+from fivefold.stores.interface import LinkedPair, Reader
+from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.entities import Extraction
 from fivefold.values.fields import Name, check
 from fivefold.values.filter_language import FilterInput, filter_of, narrowed
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Kind, Memory, Session, Type
-from fivefold.values.reports import Link, Page, ReadKind, Stats, page_of, read_cursor
+from fivefold.values.reports import (
+    HealthCheck,
+    HealthExample,
+    HealthFinding,
+    HealthReport,
+    Link,
+    Page,
+    ReadKind,
+    Stats,
+    page_of,
+    read_cursor,
+)
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
-from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text
+from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text, shorten
+from fivefold.writing.draft import kinds_of_secrets
 
 LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -194,3 +210,105 @@ def _words(text: str | None) -> tuple[str, ...]:
             f"is too long to search for, the most is {MAX_NAME} characters; use recall for more", field="text"
         )
     return words
+
+
+# A look through all memories of a namespace for what somebody should look at; nothing is changed.
+
+PAGE = 500
+"""Memories and links that are read at once."""
+
+TEXT = 160
+"""Characters of a memory that are shown."""
+
+DOUBT = 0.5
+"""From which chance on a likely replacement counts: it is likelier than not. A recall weighs smaller ones too."""
+
+MEANINGS: Mapping[HealthCheck, tuple[str, str]] = {
+    "expired": ("no longer recalled, and still stored", "a sweep forgets them; a dry run of it lists them first"),
+    "expiring": ("expire in the next days", "pin what should stay, or give it a later end"),
+    "stale": ("neither written nor used for a long time", "check whether they still hold; forget, replace or pin them"),
+    "never used": ("no feedback says that they were of use", "forget what does not matter"),
+    "near-duplicates": ("say nearly the same as an earlier memory", "forget one of both, or replace the older"),
+    "contradictions": (
+        "likely replace an earlier memory that still counts",
+        "replace the older one, or reinstate it where both hold",
+    ),
+    "secrets": (
+        "seem to contain a key, a card number or a password",
+        "edit or forget them; the settings secrets='mask' and passwords='mask' mask new ones",
+    ),
+}
+NO_FEEDBACK = "there is no feedback yet, so that nobody knows what was of use"
+
+
+@dataclass(slots=True)
+class _Check:
+    """What one check has found so far; the first few are named."""
+
+    most: int
+    count: int = 0
+    examples: list[HealthExample] = field(default_factory=list)
+
+    def add(self, example: Callable[[], HealthExample]) -> None:
+        self.count += 1
+        if self.count <= self.most:
+            self.examples.append(example())
+
+
+def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], examples: int) -> HealthReport:
+    """Each memory is read once, then the links; `filters` says what counts as old, unused or expiring."""
+    reader, count, after = namespace.reader, 0, None
+    found = {name: _Check(examples) for name in MEANINGS}
+    while page := reader.memories.page(EVERYTHING, after, PAGE):
+        after = (to_micros(page[-1].event_at), page[-1].row)
+        count += len(page)
+        for memory in page:
+            reasons = {name: _moment(memory, name) for name, keep in filters.items() if keep.matches(memory)}
+            if kinds := kinds_of_secrets(memory):
+                reasons["secrets"] = ", ".join(kinds)
+            for name, why in reasons.items():
+                found[name].add(partial(HealthExample, memory.id, _shown(memory), why))
+    repeated = _add_pairs(found["near-duplicates"], reader, "repeats")
+    _add_pairs(found["contradictions"], reader, "likely", DOUBT, repeated)
+    findings = []
+    for name, (meaning, advice) in MEANINGS.items():
+        unknown = name == "never used" and found[name].count and not reader.feedback.count()
+        done = NO_FEEDBACK if unknown else advice
+        findings.append(HealthFinding(name, found[name].count, meaning, done, tuple(found[name].examples)))
+    return HealthReport(namespace=namespace.name, at=namespace.clock(), memories=count, findings=tuple(findings))
+
+
+def _moment(memory: Memory, check: HealthCheck) -> str:
+    if check in ("expired", "expiring"):
+        return f"{'expired' if check == 'expired' else 'expires'} {memory.expires_at:%Y-%m-%d %H:%M}"
+    if memory.last_accessed_at is not None and memory.access_count:
+        return f"last used {memory.last_accessed_at:%Y-%m-%d}"
+    return f"written {memory.created_at:%Y-%m-%d}"
+
+
+def _shown(memory: Memory | None) -> str:
+    return shorten(mask_secrets(memory.content), TEXT) if memory else ""
+
+
+def _add_pairs(
+    check: _Check, reader: Reader, relation: ReadKind, least: float = 0, known: Collection[tuple[int, int]] = ()
+) -> set[tuple[int, int]]:
+    """Count the links of a kind with at least that chance, but for pairs that are known as something else.
+
+    Gives all pairs by their rows.
+    """
+
+    def example(pair: LinkedPair) -> HealthExample:
+        memories, link = reader.memories.fetch([pair.source, pair.target]), pair.link
+        older, newer = (_shown(memories.get(row)) for row in (pair.target, pair.source))
+        return HealthExample(link.source, newer, link.label, link.target, older)
+
+    pairs: set[tuple[int, int]] = set()
+    after = None
+    while page := reader.memories.linked(relation, after, PAGE):
+        for pair in page:
+            rows = after = (pair.source, pair.target)
+            pairs.add(rows)
+            if pair.link.chance >= least and rows not in known:
+                check.add(partial(example, pair))
+    return pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import cached_property
 from itertools import pairwise
 
@@ -144,7 +144,9 @@ class Excerpts:
                 values[i] = WORD_VALUE * len(self._asked & words)
         if (match := self._match) is None:
             return values
-        met = () if len(values) == 1 or _has_clear_best(values) else match.words  # finding these words takes time
+        best = max(values)
+        clear = len(values) == 1 or (best >= CLEAR_VALUE and values.count(best) == 1)
+        met = () if clear else match.words  # finding these words takes time
         for i, (start, end) in enumerate(self._spans):
             values[i] += sum(word.similarity for word in met if start <= word.start < end)
             values[i] += PASSAGE_VALUE if match.start <= start < match.end else 0.0
@@ -166,29 +168,16 @@ class Excerpts:
         return start, space if within and space > start + length // 2 else end
 
 
-def _has_clear_best(values: Sequence[float]) -> bool:
-    best = max(values)
-    return best >= CLEAR_VALUE and values.count(best) == 1
-
-
 def _size(span: Span) -> int:
     return span[1] - span[0]
 
 
 def _joined(content: str, spans: Sequence[Span]) -> str:
     """The texts of the spans, with an ellipsis for each gap before, between and after them."""
-    runs = list(_runs(spans))
+    runs: list[Span] = []
+    for start, end in spans:  # those that follow each other without a gap are one
+        joined = runs.pop() if runs and runs[-1][1] == start else (start, end)
+        runs.append((joined[0], end))
     text = f" {ELLIPSIS} ".join(content[start:end].strip() for start, end in runs)
     before = f"{ELLIPSIS} " if content[: runs[0][0]].strip() else ""
     return f"{before}{text}{f' {ELLIPSIS}' if content[runs[-1][1] :].strip() else ''}"
-
-
-def _runs(spans: Sequence[Span]) -> Iterator[Span]:
-    """Spans that follow each other without a gap, as one."""
-    start, end = spans[0]
-    for first, last in spans[1:]:
-        if first != end:
-            yield start, end
-            start = first
-        end = last
-    yield start, end

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import overload
 
-from fivefold.retrieval.recipe import FusionSpec, Method
+from fivefold.retrieval.protocols import SearchContext
+from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES
+from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
+from fivefold.stores.records import Arm, FusedHit
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import (
     SHOWN_TOP,
@@ -17,41 +19,22 @@ from fivefold.values.recall_trace import (
     FusedRows,
     Plan,
     RouteHit,
+    RoutePlan,
     RouteRun,
     TopHit,
     later,
 )
+from fivefold.values.registry import Parts
+from fivefold.values.vectors import QuestionReading
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One hit's share in the fused score, and its arithmetic."""
-
-    hit: RouteHit
-    rank: int
-    contribution: float
-    arithmetic: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shares(Sequence[Part]):
-    """What each hit of a list adds to the fused score. Parts are made, and written out, when they are looked at."""
+class Shares:
+    """What each hit of a list adds to the fused score. The arithmetic is written out when it is looked at."""
 
     hits: Sequence[RouteHit]
     contributions: Sequence[float]
     arithmetic: Callable[[int], str]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    @overload
-    def __getitem__(self, place: int) -> Part: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Part]: ...
-    def __getitem__(self, place: int | slice) -> Part | list[Part]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(len(self))[place]]
-        return Part(self.hits[place], place + 1, self.contributions[place], self.arithmetic(place))
 
 
 Formula = Callable[[Sequence[RouteHit], str, float, float, int], Shares]
@@ -66,19 +49,6 @@ def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: in
             for rank, hit in enumerate(hits, 1)
         ],
         lambda i: f"{weight * hits[i].factor:g} / ({k:g} + {i + 1})",
-    )
-
-
-def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
-    """weight · √score / (k + rank), the score mapped into 0..1 first (R10)."""
-    shares = ROUTES[route].normalize([hit.score for hit in hits])
-    return Shares(
-        hits,
-        [
-            weight * hit.factor * math.sqrt(share) / (k + rank)
-            for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)
-        ],
-        lambda i: f"{weight * hits[i].factor:g} · √{shares[i]:.4f} / ({k:g} + {i + 1})",
     )
 
 
@@ -102,16 +72,40 @@ def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth:
     )
 
 
-def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
-    """weight · score (D1); the store has computed it."""
-    return Shares(
-        hits,
-        [hit.contribution if hit.contribution is not None else weight * hit.score for hit in hits],
-        lambda i: f"{weight * hits[i].factor:g} · {hits[i].score:.4f}",
-    )
+StoreSearch = Callable[[Sequence[RoutePlan], SearchContext, FusionSpec], tuple[Sequence[FusedHit], Mapping[str, str]]]
+"""Searches all routes in one statement of the store (D9, M3); by route, what else there is to say of it."""
 
 
-FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex": convex, "composite": composite}
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A way to make one list of many: what a hit adds to it, and where the store or a model takes part."""
+
+    shares: Formula
+    in_store: StoreSearch | None = None
+    weigh: Callable[[SearchContext], SearchContext] | None = None
+    """Predicts the weights of the plan from the question."""
+
+
+def _rrf_in_store(
+    parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec
+) -> tuple[Sequence[FusedHit], Mapping[str, str]]:
+    arms = []
+    for part in parts:
+        field = part.options.field if isinstance(part.options, DenseOptions) else None
+        sessions = isinstance(part.options, DenseOptions | LexicalOptions) and part.options.of == "sessions"
+        arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
+    vector = context.question.vector if isinstance(context.question, QuestionReading) else None
+    return context.reader.search.rrf(context.space, vector, words(context.query), arms, fusion.k, context.keep), {}
+
+
+FUSIONS: Parts[Fusion] = Parts(
+    {
+        "rrf": Fusion(rrf, _rrf_in_store),
+        "convex": Fusion(convex),
+        "score-rrf": "fivefold.designs.recall:SCORE_RRF",
+        "composite": "fivefold.designs.ditto:COMPOSITE",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +126,7 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -
     supports = {part.route for part in plan.routes if part.supports}
     shares = _shares([run for run in runs if run.route not in supports], plan, spec)
     fused = _sums(shares.values())
-    ranked, size = _best_first(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
+    ranked, size = sorted(fused, key=lambda row: (-fused[row], row)), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
     best = ranked[:size]
     memories, ids = fetch(best, ranked[size:])
     evidence = _evidence(shares, {row for row in best if row in memories}, plan)
@@ -145,10 +139,7 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -
 def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
     """The rows that these routes found, in the order in which they are fused."""
     supports = {part.route for part in plan.routes if part.supports}
-    return _best_first(_sums(_shares([run for run in runs if run.route not in supports], plan, spec).values()))
-
-
-def _best_first(fused: Mapping[int, float]) -> list[int]:
+    fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec).values())
     return sorted(fused, key=lambda row: (-fused[row], row))
 
 
@@ -156,7 +147,7 @@ def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> dict[str,
     """By route, what each of its hits adds to the fused score."""
     planned = {part.route: part for part in plan.routes}
     return {
-        run.route: FORMULAS[spec.method](run.hits, part.search, part.weight, spec.k, part.depth)
+        run.route: FUSIONS[spec.method].shares(run.hits, part.search, part.weight, spec.k, part.depth)
         for run in runs
         if (part := planned[run.route])
     }
@@ -167,10 +158,7 @@ def _sums(shares: Iterable[Shares]) -> dict[int, float]:
     added: dict[int, list[float]] = {}
     for of_route in shares:
         for hit, contribution in zip(of_route.hits, of_route.contributions, strict=True):
-            if hit.row in added:
-                added[hit.row].append(contribution)
-            else:
-                added[hit.row] = [contribution]
+            added.setdefault(hit.row, []).append(contribution)
     return {row: math.fsum(parts) for row, parts in added.items()}
 
 
@@ -198,14 +186,12 @@ def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[
 
 def name_top_hits(runs: Sequence[RouteRun], candidates: Sequence[Candidate]) -> list[RouteRun]:
     """The runs with their first hits named, now that their memories are at hand."""
-    memories = {candidate.memory.row: candidate.memory for candidate in candidates}
-    return [_with_top(run, memories) for run in runs]
-
-
-def _with_top(run: RouteRun, memories: Mapping[int, Memory]) -> RouteRun:
-    top = tuple(
-        TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
-        for hit in run.hits[:SHOWN_TOP]
-        if hit.row in memories
-    )
-    return replace(run, top=top) if top else run
+    memories, named = {candidate.memory.row: candidate.memory for candidate in candidates}, []
+    for run in runs:
+        top = tuple(
+            TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
+            for hit in run.hits[:SHOWN_TOP]
+            if hit.row in memories
+        )
+        named.append(replace(run, top=top) if top else run)
+    return named

@@ -14,10 +14,9 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 
 from fivefold.retrieval.excerpts import Excerpts
-from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item
-from fivefold.retrieval.prompt_packing import pack, pack_whole
-from fivefold.retrieval.routes.standing import STANDING
-from fivefold.retrieval.stages.coverage import words_of
+from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item, pack, pack_whole
+from fivefold.retrieval.routes.searches import STANDING
+from fivefold.retrieval.stages.selection import words_of
 from fivefold.text.display import INDENT
 from fivefold.text.lexemes import lexemes
 from fivefold.values.explain import NOT_FOUND

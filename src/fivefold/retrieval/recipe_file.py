@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.recipe import MAX_DEPTH, STAGED, WHOLE, FusionSpec, Recipe, RouteSpec, StageSpec, recipe_data
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
-from fivefold.retrieval.understand.words import INTENTS
+from fivefold.retrieval.understand.demands import INTENTS
 from fivefold.values.fields import build, check, check_names, fields_of
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.recall_trace import EFFORTS, Effort
@@ -23,9 +24,16 @@ from fivefold.values.validate import checked_choice, checked_name, refusal, shor
 
 
 @cache
+def _recipe_files() -> dict[str, Traversable]:
+    """The recipes of our own and those of the designs, by name."""
+    package = resources.files("fivefold")
+    folders = (package / "retrieval" / "recipes", *(package / "designs").iterdir())
+    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
+    return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
+
+
 def known_recipes() -> tuple[str, ...]:
-    folder = resources.files("fivefold.retrieval").joinpath("recipes")
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
+    return tuple(sorted(_recipe_files()))
 
 
 def load_recipe(choice: str | os.PathLike[str] | Recipe, overrides: Mapping[str, object] | None = None) -> Recipe:
@@ -38,7 +46,7 @@ def load_recipe(choice: str | os.PathLike[str] | Recipe, overrides: Mapping[str,
 
 
 def _by_name(choice: object) -> Recipe:
-    if isinstance(choice, str) and choice in known_recipes():
+    if isinstance(choice, str) and choice in _recipe_files():
         return _built_in(choice)
     if isinstance(choice, os.PathLike) or (isinstance(choice, str) and (choice.endswith(".toml") or "/" in choice)):
         return _from_file(Path(choice))
@@ -49,8 +57,7 @@ def _by_name(choice: object) -> Recipe:
 
 @cache
 def _built_in(name: str) -> Recipe:
-    text = resources.files("fivefold.retrieval").joinpath(f"recipes/{name}.toml").read_text("utf-8")
-    return parse_recipe(name, tomllib.loads(text))
+    return parse_recipe(name, tomllib.loads(_recipe_files()[name].read_text("utf-8")))
 
 
 def _from_file(path: Path) -> Recipe:
@@ -87,13 +94,15 @@ def _parse(name: str, table: Mapping[str, Any]) -> Recipe:
             "summary": "",
             "routes": routes,
             "fusion": build(FusionSpec, table.get("fusion", {}), "fusion"),
-            **{group: _stages(table, group) for group in STAGED},
+            **{group: tuple(_stage(group, item, at) for at, item in _tables(table, group)) for group in STAGED},
             **{key: table[key] for key in WHOLE if key in table},
         },
     )
-    _check_names_in_groups(recipe)
-    _check_routes(recipe, [at for at, _ in tables])
-    _check_fusion(recipe)
+    for group in ("routes", *STAGED):
+        names = [part.name for part in getattr(recipe, group)]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise refusal(group, f"has {twice!r} twice; give each its own name")
+    _check_together(recipe, [at for at, _ in tables])
     return recipe
 
 
@@ -122,10 +131,6 @@ def _route(item: dict[str, Any], at: str) -> RouteSpec:
     return replace(spec, options=options)
 
 
-def _stages(table: Mapping[str, Any], group: str) -> tuple[StageSpec, ...]:
-    return tuple(_stage(group, item, at) for at, item in _tables(table, group))
-
-
 def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
     name, ids = item.pop("name", None), item.pop("ids", ())
     groups = {group, "boosts"} if group == "rerank" else {group}  # a boost may raise what a model said, too
@@ -137,17 +142,9 @@ def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
     return build(StageSpec, {"name": name, "constants": constants, "ids": ids, "effort": effort}, at)
 
 
-def _check_names_in_groups(recipe: Recipe) -> None:
-    for group in ("routes", *STAGED):
-        names = [part.name for part in getattr(recipe, group)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise refusal(group, f"has {twice!r} twice; give each its own name")
-
-
-def _check_routes(recipe: Recipe, paths: Sequence[str]) -> None:
-    """What no single field of a route can show."""
-    composite = recipe.fusion.method == "composite"
+def _check_together(recipe: Recipe, paths: Sequence[str]) -> None:
+    """What no single field of a route or of the fusion can show."""
+    fusion, composite = recipe.fusion, recipe.fusion.method == "composite"
     for at, route in zip(paths, recipe.routes, strict=True):
         checked_name(route.name or " ", f"{at}.name")
         if "." in route.name:
@@ -157,23 +154,18 @@ def _check_routes(recipe: Recipe, paths: Sequence[str]) -> None:
     for at, route in zip(paths, recipe.routes, strict=True):
         if ROUTES[route.search].of_candidates and not composite:
             raise refusal(at, f'{route.search!r} needs fusion.method = "composite"')
-        if recipe.fusion.store and not composite and (route.search not in {"dense", "lexical"} or route.typed):
+        if fusion.store and not composite and (route.search not in {"dense", "lexical"} or route.typed):
             raise refusal(at, "does not fit: fusion.store takes untyped dense and lexical routes")
-
-
-def _check_fusion(recipe: Recipe) -> None:
-    """What no single field of the fusion can show."""
-    composite = recipe.fusion.method == "composite"
     searching = [route.search for route in recipe.routes if not ROUTES[route.search].of_candidates]
     if composite and searching != ["dense"]:
         raise refusal("fusion.method", "composite scores the candidates of exactly one dense route")
-    if recipe.fusion.weights == "learned" and not composite:
+    if fusion.weights == "learned" and not composite:
         raise refusal("fusion.weights", 'learned needs fusion.method = "composite"')
-    if recipe.fusion.per_result and not composite:
+    if fusion.per_result and not composite:
         raise refusal("fusion.per_result", 'true needs fusion.method = "composite"')
-    if composite and not recipe.fusion.store:
+    if composite and not fusion.store:
         raise refusal("fusion.store", "must be true: a composite is scored in the store")
-    if recipe.fusion.store and recipe.fusion.method not in {"rrf", "composite"}:
+    if fusion.store and fusion.method not in {"rrf", "composite"}:
         raise refusal("fusion.store", "needs a fusion.method that a store can compute: rrf or composite")
 
 
@@ -240,10 +232,10 @@ def checked_effort(effort: object) -> Effort:
 
 def at_effort(recipe: Recipe, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
     """The recipe at an effort, and what the effort changed, by the paths that `load_recipe` takes."""
-    return _apply_effort(_ByIdentity(recipe), effort) if effort != "normal" else (recipe, {})
+    return _apply_effort(_RecipeKey(recipe), effort) if effort != "normal" else (recipe, {})
 
 
-class _ByIdentity:
+class _RecipeKey:
     """A recipe as a key by its identity: built-in ones come again and again, and checking one takes a while."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -253,37 +245,28 @@ class _ByIdentity:
         return id(self.recipe)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.recipe is self.recipe
+        return isinstance(other, _RecipeKey) and other.recipe is self.recipe
 
 
 @lru_cache(maxsize=32)
-def _apply_effort(same: _ByIdentity, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
-    overrides = _low(same.recipe) if effort == "low" else _high(same.recipe)
-    return override(same.recipe, overrides), overrides
+def _apply_effort(same: _RecipeKey, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
+    """Low: shorter lists; high: longer ones, and a model that reads more candidates for as long as it takes.
 
-
-def _low(recipe: Recipe) -> dict[str, object]:
-    """Shorter lists; stages that need more effort do not run."""
-    overrides: dict[str, object] = {}
+    Which stages run is said by the stages.
+    """
+    recipe, changes = same.recipe, dict[str, object]()
     for route in recipe.routes:
-        if not ROUTES[route.search].of_candidates:
-            overrides[f"routes.{route.name}.depth"] = max(min(LEAST, route.depth), route.depth // SHALLOW)
-            if route.depth_per_k:
-                overrides[f"routes.{route.name}.depth_per_k"] = max(1, route.depth_per_k // SHALLOW)
-    return overrides
-
-
-def _high(recipe: Recipe) -> dict[str, object]:
-    """Longer lists, and a model that reads more of the candidates for as long as it takes."""
-    overrides: dict[str, object] = {
-        f"routes.{route.name}.depth": min(MAX_DEPTH, route.depth * DEEP)
-        for route in recipe.routes
-        if not ROUTES[route.search].of_candidates
-    }
-    overrides["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
-    for stage in recipe.rerank:
-        if stage.name == "cross_encoder":
-            overrides[f"rerank.{stage.name}.depth"] = min(1_000, stage.constants.depth * JUDGED)
-            overrides[f"rerank.{stage.name}.budget_ms"] = 0.0
-            overrides[f"rerank.{stage.name}.timeout_ms"] = max(float(PATIENCE_MS), stage.constants.timeout_ms)
-    return overrides
+        path, deeper = f"routes.{route.name}.depth", min(MAX_DEPTH, route.depth * DEEP)
+        if ROUTES[route.search].of_candidates:
+            continue
+        changes[path] = deeper if effort == "high" else max(min(LEAST, route.depth), route.depth // SHALLOW)
+        if effort == "low" and route.depth_per_k:
+            changes[f"{path}_per_k"] = max(1, route.depth_per_k // SHALLOW)
+    if effort == "high":
+        changes["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
+        for stage in recipe.rerank:
+            if stage.name == "cross_encoder":
+                path, by = f"rerank.{stage.name}", stage.constants
+                changes |= {f"{path}.depth": min(1_000, by.depth * JUDGED), f"{path}.budget_ms": 0.0}
+                changes[f"{path}.timeout_ms"] = max(float(PATIENCE_MS), by.timeout_ms)
+    return override(recipe, changes), changes

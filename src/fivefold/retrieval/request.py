@@ -113,14 +113,10 @@ def checked_request(
         filter=filter_of(filter),
     )
     if request.min_chance is not None and not _gives_chances(request.recipe, request.effort):
-        raise _no_chances(request)
+        able = [name for name in known_recipes() if _gives_chances(load_recipe(name), request.effort)]
+        reason = f"needs a recipe with the stage 'chance', which {request.recipe.name!r} does not have"
+        raise InvalidInput(f"{reason}; use {' or '.join(map(repr, able))}", field="min_chance")
     return request
-
-
-def _no_chances(request: RecallRequest) -> InvalidInput:
-    able = [name for name in known_recipes() if _gives_chances(load_recipe(name), request.effort)]
-    reason = f"needs a recipe with the stage 'chance', which {request.recipe.name!r} does not have"
-    return InvalidInput(f"{reason}; use {' or '.join(map(repr, able))}", field="min_chance")
 
 
 def _gives_chances(recipe: Recipe, effort: Effort) -> bool:

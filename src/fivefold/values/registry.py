@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from importlib import import_module
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -21,19 +22,47 @@ Group = Literal["routes", "stages", "embedders", "extractors", "rerankers", "sto
 _log = logging.getLogger("fivefold")
 
 
-class Registry(dict[str, T]):
+class Parts(MutableMapping[str, T]):
+    """Parts by name. One given as a reference, such as `fivefold.designs.memsense:MMR`, loads when it is first used."""
+
+    def __init__(self, parts: Mapping[str, T | str]) -> None:
+        self._parts = dict(parts)
+
+    def __getitem__(self, name: str) -> T:
+        part = self._parts[name]
+        if isinstance(part, str):
+            module, _, attribute = part.partition(":")
+            part = self._parts[name] = getattr(import_module(module), attribute)
+        return part
+
+    def __setitem__(self, name: str, part: T) -> None:
+        self._parts[name] = part
+
+    def __delitem__(self, name: str) -> None:
+        del self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+class Registry(Parts[T]):
     """Named parts of a recipe: the built-in ones, and those of other packages once their name is used.
 
     Iterating gives the built-in names; `names()` asks the installed packages as well.
     """
 
-    def __init__(self, group: Group, builtin: Mapping[str, T], needs: Collection[str]) -> None:
+    def __init__(self, group: Group, builtin: Mapping[str, T | str], needs: Collection[str]) -> None:
         super().__init__(builtin)
         self._group: Group = group
         self._needs = needs
         self._loaded: dict[str, T] = {}
 
-    def __missing__(self, name: str) -> T:
+    def __getitem__(self, name: str) -> T:
+        if name in self._parts:
+            return super().__getitem__(name)
         if name not in self._loaded:
             match = plugin(self._group, name, self)
             if match is None:
@@ -42,7 +71,7 @@ class Registry(dict[str, T]):
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        if super().__contains__(name) or name in self._loaded:
+        if name in self._parts or name in self._loaded:
             return True
         return isinstance(name, str) and name in plugin_names(self._group, self)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.words import find_cues
+from fivefold.retrieval.understand.demands import find_cues
 from fivefold.values.query import EntityRef, Meaning, Query
 from fivefold.values.times import EPOCH
 from fivefold.web.inspector.question import make_cards

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import log, sqrt
 from typing import Annotated
 
 import numpy as np
 
 from fivefold.errors import FivefoldError
-from fivefold.models.token_vectors import best_matches
-from fivefold.retrieval.best_passage import lucky_gain
-from fivefold.retrieval.routes.base import BaseRoute, LatePassage, SearchContext
+from fivefold.models.embedders import Embedder, TokenEmbedder, gives_tokens
+from fivefold.models.embedders.fivefold_minilm import SKIPPED_WORDS
+from fivefold.models.token_vectors import best_matches, similarities
+from fivefold.namespace import Namespace
+from fivefold.retrieval.protocols import CosineRoute, LatePassage, SearchContext
+from fivefold.retrieval.relations import rows_standing_in
 from fivefold.settings import Settings
-from fivefold.stores.interface import VectorSpace
+from fivefold.text.passages import passage_span, passages_of
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
+from fivefold.values.memory import Memory
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import RouteHit
-from fivefold.values.vectors import Matrix, QuestionReading
+from fivefold.values.recall import Hit
+from fivefold.values.recall_trace import PassageMatch, RouteHit, WordMatch, later
+from fivefold.values.vectors import Passage, QuestionReading, Span
+
+# What the best of many passages gains by chance, so that a long text is not found just for being long.
+
+SHARE = 0.5
+"""How much of that gain is taken off. All of it lowers long texts that do answer; half of it ranks best."""
+
+
+def lucky_gain(passages: int, spread: float) -> float:
+    """About the most that the best of so many strangers exceeds their mean by: σ · √(2 ln n)."""
+    return SHARE * spread * sqrt(2 * log(passages))
+
 
 # Late interaction: how near each word of the question comes to a word of the memory, weighted and added up.
 
@@ -40,51 +58,28 @@ class LateScore:
 
 
 def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateScore]:
-    """The scores of the memories that have token vectors."""
-    if context.space is None or not context.space.tokens or not rows:
+    """The scores of the memories that have token vectors; what is stored of a memory is read once in a recall."""
+    space, known = context.space, context.late_passages
+    if space is None or not space.tokens or not rows:
         return {}
     question = context.question_read()
-    known = context.late_passages
-    _read_passages([row for row in rows if row not in known], known, question, context.space, context)
+    if unknown := [row for row in rows if row not in known]:
+        long = context.reader.search.passage_vectors(space, unknown)
+        nearest = {row: np.argsort(-(long[row] @ question.vector), kind="stable")[:PASSAGES].tolist() for row in long}
+        parts = [(row, part) for row in unknown for part in nearest.get(row, (0,))]
+        tokens = context.reader.search.token_vectors(space, parts)
+        known.update((row, []) for row in unknown)
+        for row, part in parts:
+            if (row, part) in tokens:
+                known[row].append(LatePassage(part, len(long[row]) if row in long else 1, tokens[row, part]))
     present = [(row, passage) for row in rows for passage in known[row]]
-    tokens = [passage.tokens for _, passage in present]
-    scores = (best_matches(question.tokens, tokens) @ question.weights).tolist()
+    matches = best_matches(question.tokens, [passage.tokens for _, passage in present])
     best: dict[int, LateScore] = {}
-    for (row, passage), score in zip(present, scores, strict=True):
+    for (row, passage), score in zip(present, (matches @ question.weights).tolist(), strict=True):
         lowered = score - lucky_gain(passage.parts, SPREAD)
         if row not in best or lowered > best[row].score:
             best[row] = LateScore(lowered, passage.part, passage.parts, passage.tokens)
     return best
-
-
-def _read_passages(
-    rows: Sequence[int],
-    known: dict[int, list[LatePassage]],
-    question: QuestionReading,
-    space: VectorSpace,
-    context: SearchContext,
-) -> None:
-    """Add what is stored of the nearest passages of each memory; a memory without token vectors has none."""
-    if not rows:
-        return
-    long = context.reader.search.passage_vectors(space, rows)
-    parts = [(row, part) for row in rows for part in _nearest_parts(long.get(row), question)]
-    tokens = context.reader.search.token_vectors(space, parts)
-    known.update((row, []) for row in rows)
-    for row, part in parts:
-        if (row, part) in tokens:
-            known[row].append(LatePassage(part, len(long[row]) if row in long else 1, tokens[row, part]))
-
-
-def _nearest_parts(vectors: Matrix | None, question: QuestionReading) -> list[int]:
-    if vectors is None:
-        return [0]
-    order: list[int] = np.argsort(-(vectors @ question.vector), kind="stable")[:PASSAGES].tolist()
-    return order
-
-
-REPLACED = 40
-"""Of how many of the best candidates the successors are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +91,9 @@ class LateOptions:
     ] = 0
 
 
-class Late(BaseRoute):
+class Late(CosineRoute):
     """A score is a weighted mean of cosines: of each token of the question with its nearest in the memory."""
 
-    encodes = True
     rescores = True
     options = LateOptions
 
@@ -117,30 +111,117 @@ class Late(BaseRoute):
         rows = list(context.candidates[:depth])
         pairs = context.reader.sessions.neighbours(rows[: options.next_turns]) if options.next_turns else {}
         beside = [row for pair in pairs.values() for row in pair if row is not None]
-        further = [row for row in dict.fromkeys([*beside, *_stand_ins(rows, context)]) if row not in set(rows)]
-        rows += _matching(further, context, keep)
+        further = [row for row in dict.fromkeys([*beside, *rows_standing_in(rows, context)]) if row not in set(rows)]
+        if keep and further:
+            memories = context.reader.memories.fetch(further)
+            further = [row for row in further if row in memories and keep.matches(memories[row])]
+        rows += further
         ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
         return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
 
-    def normalize(self, scores: Sequence[float]) -> list[float]:
-        return [min(1.0, max(0.0, score)) for score in scores]
+
+SHOWN = 5
+"""How many pairs of words are named for a hit: those that count most."""
 
 
-def _matching(rows: list[int], context: SearchContext, keep: Filter) -> list[int]:
-    """Those of the rows whose memories pass the filter."""
-    if not keep or not rows:
-        return rows
-    memories = context.reader.memories.fetch(rows)
-    return [row for row in rows if row in memories and keep.matches(memories[row])]
+NEAR = 0.35
+"""The least similarity of two words that have met."""
 
 
-def _stand_ins(rows: Sequence[int], context: SearchContext) -> list[int]:
-    """What replaced the best candidates, where the present is asked for, and what they replaced for the past."""
-    query = context.query
-    now, past = query.demand("current") is not None, query.demand("past") is not None
-    if not (now or past):
-        return []
-    best = set(rows[:REPLACED])
-    links = context.reader.memories.successions(list(best))
-    newer = [link.newer for link in links if now and link.older in best]
-    return newer + [link.older for link in links if past and link.newer in best]
+def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: Namespace) -> list[Hit]:
+    """The hits of a late interaction, each with the passage that it found and the pairs of words that count most.
+
+    The words are looked for when somebody reads them.
+    """
+    if not isinstance(context.question, QuestionReading):
+        return list(hits)
+    routes = context.plan.routes if context.plan else ()
+    names = {part.route for part in routes if part.search == "late"}
+    rows = [hit.memory.row for hit in hits if any(item.route in names for item in hit.candidate.evidence)]
+    found = late_scores(context, rows)
+    if not found:
+        return list(hits)
+    model: Embedder = namespace.embedder_of(context.space)
+    before = _turns_before([hit.memory for hit in hits], context) if gives_tokens(model) else {}
+    words = partial(_words_of, context.query.to_read, context.question, model) if gives_tokens(model) else None
+    return [
+        _with_passage(hit, found[row], words, before.get(row, ""), names) if (row := hit.memory.row) in found else hit
+        for hit in hits
+    ]
+
+
+def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:
+    """The text of the turn before each turn, as it was read along."""
+    turns = [memory.row for memory in memories if memory.kind == "turn"]
+    pairs = context.reader.sessions.neighbours(turns) if turns else {}
+    rows = {row: pair[0] for row, pair in pairs.items() if pair[0] is not None}
+    fetched = context.reader.memories.fetch(list(rows.values())) if rows else {}
+    return {row: fetched[other].content for row, other in rows.items() if other in fetched}
+
+
+def _with_passage(
+    hit: Hit, found: LateScore, words: Callable[..., tuple[WordMatch, ...]] | None, before: str, names: Collection[str]
+) -> Hit:
+    """The hit with its passage, where that lies in the text, and the words that met by `words`."""
+    memory = hit.memory
+    start, end = passage_span(memory.content, found.part) if found.parts > 1 else (0, len(memory.content))
+    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
+    if words is None:
+        return replace(hit, candidate=replace(hit.candidate, passage=passage))
+    met = later(words, memory, before, passage)
+    match = PassageMatch(found.score, found.part, found.parts, start, end, met)
+    evidence = tuple(
+        replace(item, note=later(_note, match)) if item.route in names else item for item in hit.candidate.evidence
+    )
+    return replace(hit, candidate=replace(hit.candidate, passage=match, evidence=evidence))
+
+
+def _note(match: PassageMatch) -> str | None:
+    return match.describe() or None
+
+
+def _words_of(
+    text: str, question: QuestionReading, model: TokenEmbedder, memory: Memory, before: str, found: PassageMatch
+) -> tuple[WordMatch, ...]:
+    passage = passages_of(memory, before)[found.part]
+    return matched_words(text, question, passage, model.spans(passage), found)
+
+
+def matched_words(
+    text: str, question: QuestionReading, passage: Passage, spans: Sequence[tuple[Span, bool]], found: PassageMatch
+) -> tuple[WordMatch, ...]:
+    """For each word of the question its nearest word; the pairs that count most, in the order of the question."""
+    table = similarities(question.tokens, found.tokens)
+    if len(table) != len(spans):  # the memory has changed since
+        return ()
+    heading = len(passage.text) - (found.end - found.start)
+    pairs: list[tuple[float, int, WordMatch]] = []
+    for i, (start, end) in enumerate(question.spans):
+        if start == end or text[start:end].casefold() in SKIPPED_WORDS or not text[start:end].isalnum():
+            continue
+        j = int(table[:, i].argmax())
+        near = float(table[j, i])
+        (first, last), earlier = spans[j]
+        if near < NEAR or first == last:
+            continue
+        source, offset = (passage.before, -1) if earlier else (passage.text, found.start - heading)
+        first, last = _whole_word(source, first, last)
+        inside = not earlier and first >= heading
+        place = (first + offset, last + offset) if inside else (-1, -1)
+        word = WordMatch(text[slice(*_whole_word(text, start, end))], source[first:last], round(near, 4), *place)
+        pairs.append((near * float(question.weights[i]), i, word))
+    best: dict[str, tuple[float, int, WordMatch]] = {}
+    for pair in pairs:
+        if pair[2].question not in best or pair[0] > best[pair[2].question][0]:
+            best[pair[2].question] = pair
+    chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1]))[:SHOWN]
+    return tuple(word for _, _, word in sorted(chosen, key=lambda pair: pair[1]))
+
+
+def _whole_word(text: str, start: int, end: int) -> Span:
+    """The word around a piece of it."""
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return start, end

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fivefold.retrieval.best_passage import lucky_gain
-from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
+from fivefold.retrieval.protocols import BaseRoute, CosineRoute, Options, SearchContext
+from fivefold.retrieval.routes.late import lucky_gain
+from fivefold.retrieval.understand.demands import conversations
 from fivefold.settings import Settings
-from fivefold.stores.records import Arm
+from fivefold.stores.records import Arm, Walk
 from fivefold.text.lexemes import lexemes
-from fivefold.values.fields import About
+from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
@@ -34,10 +35,9 @@ class DenseOptions:
     ] = "memories"
 
 
-class Dense(BaseRoute):
+class Dense(CosineRoute):
     """Scores are cosines; below zero means unrelated and counts as nothing."""
 
-    encodes = True
     options = DenseOptions
 
     def finds_sessions(self, options: DenseOptions) -> bool:
@@ -60,9 +60,6 @@ class Dense(BaseRoute):
         if options.field != "full":
             return hits
         return _with_passages(hits, search(context.space, "passage", vector, depth, keep), context, depth)
-
-    def normalize(self, scores: Sequence[float]) -> list[float]:
-        return [min(1.0, max(0.0, score)) for score in scores]
 
 
 def _with_passages(
@@ -150,7 +147,7 @@ def words(query: Query) -> tuple[str, ...]:
     return query.lexemes[:MAX_LEXEMES]
 
 
-class Parts(BaseRoute):
+class QuestionParts(BaseRoute):
     """The best of each part by BM25, the parts in turn: 1 for the first of each, then 1/2, 1/3, …"""
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
@@ -166,3 +163,133 @@ class Parts(BaseRoute):
                 if hit.row not in best or 1 / place > best[hit.row].score:
                     best[hit.row] = RouteHit(hit.row, 1 / place, note=f"for {part!r}")
         return sorted(best.values(), key=lambda hit: (-hit.score, hit.row))[:depth]
+
+
+# The turns of the running conversation, or of the one before it: no search, the turns themselves.
+
+# What happened in the window the question asks about: a range over event times, events only (R8).
+
+
+# What belongs to the time the question asks about: said in it, or naming it, whatever the type.
+
+DECIDES = 4.0
+"""How much more a hit weighs where the time alone decides: all of them go on, however unlike the words are."""
+
+
+class InWindow(BaseRoute):
+    """Every memory of the window counts by how well it fits; the other routes rank them."""
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        return None if query.window is not None else "the question names no time"
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        window, demand = context.query.window, context.query.demand("window")
+        assert window is not None
+        hits = context.reader.search.within(window.start, window.end, depth, keep)
+        decides = demand is not None and demand.decides
+        return [replace(hit, factor=DECIDES) for hit in hits] if decides else hits
+
+
+class Turns(BaseRoute):
+    """The latest turn first: 1 for it, then 1/2, 1/3, …"""
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        asked = query.demand("just now", "last time")
+        return None if asked is not None else "the question asks for no turns of a conversation"
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        demand = context.query.demand("just now", "last time")
+        assert demand is not None
+        found = conversations(context.reader, context.query.now)
+        session = found.last if demand.kind == "last time" else found.running or found.last
+        if session is None:
+            return []
+        turns = context.reader.sessions.turns(session.id)
+        turns = [turn for turn in turns if turn.event_at <= context.query.now and keep.matches(turn)]
+        factor = DECIDES if demand.decides else 1.0
+        return [RouteHit(turn.row, 1 / place, factor=factor) for place, turn in enumerate(turns[: -depth - 1 : -1], 1)]
+
+
+# Standing instructions and preferences that apply to a request, whatever the words of the request are.
+
+STANDING = "standing"
+"""The name of the route in recipes and traces."""
+
+INTO_POOL = 4.0
+"""How much more a hit weighs in fusion: all of them go on, however unlike their words are."""
+
+
+class Standing(CosineRoute):
+    """Compares the request with the sentences that state a preference or an instruction, not with whole messages."""
+
+    def vector_fields(self, options: Options) -> tuple[VectorField, ...]:
+        return ("preferences",)
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        asked = query.demand("request", "suggestion")
+        return None if asked is not None else "the question is not a request"
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        if context.space is None:
+            return []
+        hits = context.reader.search.dense(context.space, "preferences", context.question_vector(), depth, keep)
+        return [replace(hit, factor=INTO_POOL) for hit in hits]
+
+
+# Who and what is related to the question's entities: a walk over the entity graph (R6, R7).
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions(Options):
+    """What a hop, a kind of relation and a relation that is past are worth (R6), and a hit that is hops away (R10)."""
+
+    direct: Annotated[float, Between(0, 1), About("Score of a memory that has the entity itself (R6)")] = 1.0
+    one_hop: Annotated[float, Between(0, 1), About("The same one hop away")] = 0.6
+    two_hops: Annotated[float, Between(0, 1), About("The same two hops away")] = 0.35
+    three_hops: Annotated[float, Between(0, 1), About("The same three hops away")] = 0.15
+    structural: Annotated[float, Between(0, 1), About("What a structural relation leaves of it, as works at")] = 1.0
+    semantic: Annotated[float, Between(0, 1), About("The same for a semantic relation")] = 0.9
+    lifecycle: Annotated[float, Between(0, 1), About("The same for a relation of beginning or end")] = 0.3
+    past: Annotated[float, Between(0, 1), About("What a relation leaves of it once it has ended")] = 0.3
+    far: Annotated[float, Between(0, 1), About("What the weight is multiplied by from the first hop on (R10)")] = 0.8
+
+
+class Graph(BaseRoute):
+    """Scores are products of hop, confidence, freshness and kind of edge, all in 0..1; the note is the path."""
+
+    options = GraphOptions
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        return None if query.entities else "the question names no entity the namespace knows"
+
+    def describe_limits(self, query: Query, settings: Settings) -> str:
+        how = _walk(query, settings, GraphOptions())
+        return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: GraphOptions) -> list[RouteHit]:
+        start = roots(context.query, context.settings.sure_entity)
+        how = _walk(context.query, context.settings, options)
+        return context.reader.graph.walk(start, how, depth, keep)
+
+
+def _walk(query: Query, settings: Settings, by: GraphOptions) -> Walk:
+    """Two hops, or three when the question asks for many (R6); how many is a setting of the namespace."""
+    many_hops = any(cue.kind == "many hops" for cue in query.cues)
+    return Walk(
+        query.now,
+        settings.hops_asked if many_hops else settings.hops,
+        (by.direct, by.one_hop, by.two_hops, by.three_hops),
+        settings.fan_out,
+        priors={"structural": by.structural, "semantic": by.semantic, "lifecycle": by.lifecycle},
+        expired=by.past,
+        far=by.far,
+    )
+
+
+def roots(query: Query, sure: float) -> list[tuple[int, float]]:
+    """Where the walk starts: the sure meaning of a name, or every meaning of an unsure one, by its confidence."""
+    confidences: dict[int, float] = {}
+    for ref in query.entities:
+        for meaning in ref.meanings[:1] if ref.confidence >= sure else ref.meanings:
+            confidences[meaning.id] = max(confidences.get(meaning.id, 0.0), meaning.confidence)
+    return list(confidences.items())

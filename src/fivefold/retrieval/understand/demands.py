@@ -3,14 +3,294 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import Literal
 
-from fivefold.retrieval.understand.foreign import foreign_demands
-from fivefold.retrieval.understand.windows import Time
-from fivefold.retrieval.understand.words import phrases, subject_words
-from fivefold.text.patterns import lower_case
-from fivefold.values.query import Demand, DemandKind, Window
+from fivefold.retrieval.understand.wording import foreign_demands, foreign_time, has_subject
+from fivefold.settings import Settings
+from fivefold.stores.interface import Reader
+from fivefold.text.calendar_words import MONTH_NAMES, NUMBERS, WEEKDAY_NAMES
+from fivefold.text.lexemes import lexemes, stop_words
+from fivefold.text.patterns import lower_case, phrase
+from fivefold.text.time_grammar import EARLIEST, Reach, find_window
+from fivefold.values.filters import Filter
+from fivefold.values.memory import Session, Type
+from fivefold.values.query import Cue, Demand, DemandKind, Window, Yesterday
+
+# What a question is about besides its time: the words left when those of asking and of time are taken away.
+
+# Trigger words of a question: its intent (E1), the types of memory it implies (R2, R9), and how far to look.
+
+INTENTS: dict[str, re.Pattern[str]] = {
+    "why": re.compile(r"\b(?:why|because|reason|cause|led to|resulted in)\b", re.IGNORECASE),
+    "when": re.compile(r"\b(?:when|date|time|before|after|during|timeline|history)\b", re.IGNORECASE),
+    "who": re.compile(r"\b(?:who|person|people|team|built|created|wrote)\b", re.IGNORECASE),
+    "how": re.compile(r"\b(?:how to|steps|procedure|process|workflow|debug|fix)\b", re.IGNORECASE),
+}
+"""The words of each intent; a question with none of them asks 'what'. The first that holds is the main one."""
+
+TYPES: dict[Type, re.Pattern[str]] = {
+    "preference": re.compile(
+        r"\b(?:prefer(?:red|s|ences?)?|my default|settings?|configured?"
+        r"|(?:do|did|would|does) (?:i|we|you|he|she|they|\w+) (?:\w+ )?(?:like|want|hate|love|enjoy)"
+        r"|(?:i|we) (?:like|want|love|hate|enjoy)|can't stand|favou?rite)\b",
+        re.IGNORECASE,
+    ),
+    "event": re.compile(r"\b(?:when did|at what time|happen(?:s|ed|ing)?|occurred|was it|did i)\b", re.IGNORECASE),
+    "entity": re.compile(r"\b[Ww]ho(?: is|'s|’s)\b|\b[Ww]hat is [A-Z]\w+|\b[Tt]ell me about [A-Z]\w+"),
+}
+"""The trigger words of each type."""
+
+PLAIN: dict[Type, re.Pattern[str]] = {"preference": re.compile(r"\b(?:like|want)\b", re.IGNORECASE)}
+"""Triggers that stand in other sentences too, such as “what is it like”; they count if there is no other."""
+
+_MANY_HOPS = re.compile(
+    r"\bwho (?:does|do) .{2,60}? (?:work|know|live|report)\w* .{0,40}?\b(?:who|that|which)\b"
+    r"|\w(?:'s|’s) \w+(?:'s|’s) \w+"
+    r"|\bwhose .{2,40}? (?:is|are|was) .{2,40}?\b(?:'s|’s)|\bfriends? of (?:a |my |his |her )?friends?\b",
+    re.IGNORECASE,
+)
+_RECENT = re.compile(r"\b(?:recent|latest|newest|most recent|last time|just now|these days|nowadays)\b", re.IGNORECASE)
+
+CueKind = Literal["intent", "type", "many hops", "recent"]
+
+
+def find_cues(question: str) -> tuple[Cue, ...]:
+    """Every trigger of the question, with the words that triggered it; several may hold at once."""
+    return tuple(_cues(question))
+
+
+def main_intent(cues: tuple[Cue, ...]) -> str:
+    return next((cue.value for cue in cues if cue.kind == "intent"), "what")
+
+
+def implied_types(cues: tuple[Cue, ...]) -> tuple[Type, ...]:
+    return tuple(name for name in TYPES if any(cue.kind == "type" and cue.value == name for cue in cues))
+
+
+def is_plain(cues: tuple[Cue, ...], type: Type) -> bool:
+    """Whether only a word implies the type that stands in other sentences too."""
+    return any(
+        cue.kind == "type" and cue.value == type and type in PLAIN and PLAIN[type].fullmatch(cue.text) for cue in cues
+    )
+
+
+def _cues(question: str) -> Iterator[Cue]:
+    tables: tuple[tuple[CueKind, dict[str, re.Pattern[str]]], ...] = (
+        ("intent", INTENTS),
+        ("type", {str(name): pattern for name, pattern in TYPES.items()}),
+        ("many hops", {"3": _MANY_HOPS}),
+        ("recent", {"recent": _RECENT}),
+    )
+    plain = {str(name): pattern for name, pattern in PLAIN.items()}
+    for kind, table in tables:
+        for value, pattern in table.items():
+            match = pattern.search(question) or (plain[value].search(question) if value in plain else None)
+            if match:
+                yield Cue(kind, value, match[0], match.start())
+
+
+# The phrases by which a question demands something, read from `data/demands.txt`.
+
+
+def phrases(name: str) -> re.Pattern[str]:
+    """The pattern of a section: any of its lines, as whole words of a lower-case text."""
+    return phrase("fivefold.retrieval.understand", "data/demands.txt", name)
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_ENDING = re.compile(r"['’](?:s|re|m|d|ve|ll)$")
+
+_ASKING = """
+did do does done doing happen happens happened happening plan plans planned planning scheduled schedule calendar
+agenda diary going go gone went get got come comes coming came up on off say says said saying tell tells told telling
+talk talks talked talking speak spoke discuss discussed mention mentioned chat chatted write wrote written note noted
+notes record recorded know remember remind recall show give list summary summarise summarize recap find look see event
+events thing things stuff anything something everything nothing appointment appointments date dates meeting meetings
+new news else important special interesting big busy free like good have has had having gotta need needs be been being
+was were is are am will would shall should can could may might please pls hey hi hello ok okay again exactly actually
+really so far all whole entire every lot bit much many there what's whats who's whos when's whens where's wheres how's
+hows im ive i'd id u ur me you us we n abt about ever yet spend spent make made take took keep order memory memories
+conversation conversations session sessions lined
+"""
+"""Words that a question about a time and nothing else is made of."""
+
+_TIME = """
+day days night nights morning mornings afternoon evening evenings noon midnight week weeks weekend weekends month
+months year years quarter season spring summer autumn fall winter today tonight yesterday tomorrow tmrw now recently
+lately soon upcoming ahead ago before after since until till during between early late middle mid end start beginning
+first last next this that past previous coming following final rest second third fourth time times date christmas
+easter new eve other while later earlier back hour hours minute minutes
+"""
+
+_EMPTY = frozenset((*_ASKING.split(), *_TIME.split(), *MONTH_NAMES, *WEEKDAY_NAMES, *NUMBERS))
+
+
+def subject_words(question: str, time_text: str = "") -> list[str]:
+    """The words of the question that name a subject, in lower case; those of `time_text` are none."""
+    for part in time_text.split(" … "):
+        question = question.replace(part, " ", 1) if part else question
+    words = (_ENDING.sub("", match[0].casefold()) for match in _WORD.finditer(question))
+    stop = stop_words()
+    return [word for word in words if word not in _EMPTY and word not in stop and not word[0].isdigit()]
+
+
+# The time a question asks about: past by preference, future where its words or its tense say so.
+
+# Times that hang on an event: "since I joined", "before the wedding". The event is looked up in the store.
+
+LOOKED_AT = 8
+"""Memories with the words of the event that are looked at."""
+AFTER = timedelta(days=90)
+"""How long "right after" and "after" an event reach."""
+
+_EVENT = (
+    "move|wedding|marriage|operation|surgery|birth|divorce|separation|break-?up|accident|trip|holiday|vacation|exam"
+    "|funeral|party|interview|graduation|conference|flood|fire|injury|launch|migration|release|merger|retirement"
+    "|diagnosis|burglary|renovation|course|treatment|concert|marathon|race|visit|festival|appointment|pregnancy"
+    "|promotion|outage|incident|kick-?off|off-?site|retreat|workshop|summit|engagement|acquisition|restructuring|reorg"
+    "|lay-?offs?|audit|crash|strike|storm|earthquake|lockdown|election|internship|sabbatical|reunion|baptism|adoption"
+    "|handover|deployment|rollout|upgrade|presentation|hearing|trial"
+)
+_NO_VERB = "what|who|where|when|how|which|did|do|does|have|has|is|and|or|please"
+_ANCHOR = re.compile(
+    r"(?<!look )(?<!looks )(?<!looked )(?<!looking )(?<!named )(?<!takes )(?<!took )"
+    r"\b(?P<word>ever since|since|after|before)\s+(?P<event>"
+    rf"(?:the|my|our|his|her|their|\w+['’]s)\s+(?:[\w-]+\s+){{0,2}}?(?:{_EVENT})\b(?:\s+(?:to|in|of|with)\s+[\w-]+)?"
+    r"|(?P<clause>(?:i|we|he|she|they|my\s+\w+|our\s+\w+|(?-i:[A-Z])\w+)\s+(?:had\s+|was\s+|were\s+|got\s+)?"
+    rf"(?!(?:{_NO_VERB})\b)[a-z]\w+)(?:\s+[\w'’-]+){{0,4}}"
+    r"|(?:moving|leaving|joining|starting|quitting|buying|selling|marrying|getting|becoming)(?:\s+[\w'’-]+){0,3})",
+    re.IGNORECASE,
+)
+_END = re.compile(rf"\s+(?:{_NO_VERB}|was|were)\b.*", re.IGNORECASE)
+_GENERIC = "company firm team job group organisation organization place office business staff here"
+"""Words that stand for a name: a memory about "joining Nordwind" is meant by "since I joined the company"."""
+_KNOWN = re.compile(
+    r"\b(?:you(?:['’]ve|\s+have)?\s+known\s+me|we\s+(?:started|last)|i\s+last|time\s+we)\b", re.IGNORECASE
+)
+
+
+def anchored_window(question: str, now: datetime, reader: Reader) -> Window | None:
+    """The time since, after or before an event that one memory clearly states; nothing where none does."""
+    match = _ANCHOR.search(question)
+    if match is None or _KNOWN.search(match[0]):
+        return None
+    clause = match["clause"] or ""
+    event = clause + _END.sub("", match["event"][len(clause) :])
+    words = lexemes(" ".join(subject_words(event)))
+    generic = set(lexemes(_GENERIC))
+    own = [word for word in words if word not in generic]
+    day = _day_of(words, now, reader) or (_day_of(own, now, reader) if own != words else None)
+    if day is None:
+        return None
+    text = question[match.start() : match.start("event") + len(event)]
+    if match["word"].casefold() == "before":
+        return Window(EARLIEST, day, text)
+    end = min(now, day + AFTER) if match["word"].casefold() == "after" else now
+    return Window(day, end, text) if day < end else None
+
+
+def _day_of(words: Sequence[str], now: datetime, reader: Reader) -> datetime | None:
+    """When the event was: a day that the memory names, else the day it was said; the earliest that states it."""
+    if not words:
+        return None
+    hits = reader.search.lexical(words, LOOKED_AT, Filter())
+    memories = reader.memories.fetch([hit.row for hit in hits])
+    stated = [item for item in memories.values() if item.event_at <= now and set(words) <= set(lexemes(item.content))]
+    if not stated:
+        return None
+    first = min(stated, key=lambda item: (item.event_at, item.row))
+    times = reader.memories.named_times([first.row]).get(first.row, ())
+    return times[0][0] if len(times) == 1 and times[0][0] <= now else first.event_at
+
+
+# The running conversation and the one before it, by the log of sessions.
+
+PAUSE = timedelta(hours=2)
+"""After such a silence a conversation is over, and the next question begins another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """The session that still runs at a time, if one does, and the one before it."""
+
+    running: Session | None
+    last: Session | None
+
+
+def conversations(reader: Reader, now: datetime, session_id: str | None = None) -> Conversations:
+    """The sessions by that time; the running one is the caller's, or one that ended a short while before."""
+    sessions = reader.sessions.before(now, 2)
+    if session_id is None and sessions and now - sessions[0].ended_at < PAUSE:
+        session_id = sessions[0].id
+    running = next((session for session in sessions if session.id == session_id), None)
+    last = next((session for session in sessions if session.id != session_id), None)
+    return Conversations(running, last)
+
+
+def last_talk(reader: Reader, now: datetime, session_id: str | None = None) -> datetime | None:
+    """When the last conversation before the running one ended (R8)."""
+    last = conversations(reader, now, session_id).last
+    return last.ended_at if last else None
+
+
+_SINCE_LAST = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """The time of a question, and whether the question is about nothing else."""
+
+    window: Window
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When and where one asks, in which conversation, and what "yesterday" means there."""
+
+    now: datetime
+    zone: tzinfo
+    session_id: str | None = None
+    yesterday: Yesterday = "day"
+
+
+def time_of(question: str, language: str | None, clock: Clock, reader: Reader, settings: Settings) -> Time | None:
+    """The one time the question asks about, if any."""
+    now, zone = clock.now, clock.zone
+    if language is not None:
+        return _foreign(question, language, now, settings, zone)
+    talk = last_talk(reader, now, clock.session_id) if _SINCE_LAST.search(question) else None
+    window = find_window(question, now, zone, settings, talk, reach_of(question))
+    if window is not None:
+        alone = not subject_words(question, window.text)
+        if clock.yesterday == "24 hours" and window.text.casefold() == "yesterday":
+            window = replace(window, start=now - timedelta(days=1), end=now)
+        return Time(window, alone)
+    window = anchored_window(question, now, reader)
+    return Time(window) if window else None  # a guess, which decides nothing
+
+
+def reach_of(question: str) -> Reach:
+    """Ahead where the question speaks of what is to come and not of what was."""
+    text = lower_case(question)
+    if phrases("past tense").search(text) or phrases("news").search(text):
+        return "any"
+    return "ahead" if phrases("ahead").search(text) or phrases("suggestion").search(text) else "any"
+
+
+def _foreign(question: str, language: str, now: datetime, settings: Settings, zone: tzinfo) -> Time | None:
+    time = foreign_time(question, language)
+    if time is None:
+        return None
+    window = find_window(time.english, now, zone, settings, reach="ahead" if time.ahead else "any")
+    if window is None:
+        return None
+    alone = not has_subject(question, language, time)
+    return Time(replace(window, text=question[time.start : time.end]), alone)
+
 
 _ABOUT: dict[DemandKind, str] = {
     "current": "what holds now",
@@ -32,7 +312,7 @@ _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*[.!?]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _LowerQuestion:
     """A question in lower case, the time it names, and whether it wants an advice."""
 
     text: str
@@ -50,11 +330,14 @@ def find_demands(question: str, time: Time | None = None, language: str | None =
         return tuple(_of_foreign(question, time, language))
     text = lower_case(question)
     advises = bool(phrases("suggestion").search(text)) and not phrases("suggested").search(text)
-    asked = _Asked(text, time, advises)
+    asked = _LowerQuestion(text, time, advises)
     talk = list(_of_conversation(asked))
     if talk and talk[0].decides:
         return (talk[0],)
-    timed = (*talk, *_of_window(asked, question))
+    timed = talk
+    if time is not None:  # it decides if nothing else is asked about
+        narrowed = asked.advises or asked.find("negation") or asked.find("exactly when")
+        timed = [*talk, _window(question, time.window, decides=time.alone and not narrowed)]
     ordered = () if talk else tuple(_of_order(asked))
     return (*timed, *ordered, *_of_completeness(asked), *_of_state(asked, {item.kind for item in (*timed, *ordered)}))
 
@@ -64,7 +347,7 @@ def _made(kind: DemandKind, match: re.Match[str] | None, decides: bool = False) 
     return Demand(kind, text, start, decides, _ABOUT[kind])
 
 
-def _of_conversation(asked: _Asked) -> Iterator[Demand]:
+def _of_conversation(asked: _LowerQuestion) -> Iterator[Demand]:
     """The turns of this conversation, or of the one before it."""
     match = asked.find("last time")
     if match:
@@ -75,7 +358,8 @@ def _of_conversation(asked: _Asked) -> Iterator[Demand]:
         yield _made("last time", match, decides=True)
         return
     match = asked.find("talk just now")
-    if match and not (asked.time and _is_day_before(asked.time.window)):
+    own_day = asked.time and not re.match(r"(?:today|tonight|this)\b", asked.time.window.text.casefold())
+    if match and not own_day:  # "what were we talking about on Monday"
         yield _made("just now", match, decides=True)
         return
     match = asked.find("just now")
@@ -83,25 +367,12 @@ def _of_conversation(asked: _Asked) -> Iterator[Demand]:
         yield _made("just now", match)
 
 
-def _is_day_before(window: Window) -> bool:
-    """Whether the time is one of its own, as in 'what were we talking about on Monday'."""
-    return not re.match(r"(?:today|tonight|this)\b", window.text.casefold())
-
-
-def _of_window(asked: _Asked, question: str) -> Iterator[Demand]:
-    """A time; it decides where nothing else is asked about."""
-    if asked.time is None:
-        return
-    narrowed = asked.advises or asked.find("negation") or asked.find("exactly when")
-    yield _window(question, asked.time.window, decides=asked.time.alone and not narrowed)
-
-
 def _window(question: str, window: Window, decides: bool) -> Demand:
     about = f"{'only ' if decides else ''}what belongs to {window.text!r}"
     return Demand("window", window.text, max(0, question.find(window.text)), decides, about)
 
 
-def _of_order(asked: _Asked) -> Iterator[Demand]:
+def _of_order(asked: _LowerQuestion) -> Iterator[Demand]:
     """The first, the last or the next of what answers."""
     orders: tuple[DemandKind, ...] = ("first", "last", "next")
     for kind in orders:
@@ -110,7 +381,7 @@ def _of_order(asked: _Asked) -> Iterator[Demand]:
             yield _made(kind, match)
 
 
-def _within_window(asked: _Asked, match: re.Match[str]) -> bool:
+def _within_window(asked: _LowerQuestion, match: re.Match[str]) -> bool:
     """Whether the words belong to the time: 'the first week of June' is no first week."""
     for part in asked.time.window.text.casefold().split(" … ") if asked.time else ():
         start = asked.text.find(part)
@@ -119,7 +390,7 @@ def _within_window(asked: _Asked, match: re.Match[str]) -> bool:
     return False
 
 
-def _of_completeness(asked: _Asked) -> Iterator[Demand]:
+def _of_completeness(asked: _LowerQuestion) -> Iterator[Demand]:
     count = asked.find("count")
     if count:
         yield _made("count", count)
@@ -143,7 +414,7 @@ def _of_request(text: str) -> Iterator[Demand]:
             return
 
 
-def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
+def _of_state(asked: _LowerQuestion, kinds: set[DemandKind]) -> Iterator[Demand]:
     """What holds now or what held: by words that say so, else by the tense."""
     past, now = _past_words(asked), asked.find("now")
     if past and not now:
@@ -163,7 +434,7 @@ def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
         yield _made("current", None)
 
 
-def _past_words(asked: _Asked) -> re.Match[str] | None:
+def _past_words(asked: _LowerQuestion) -> re.Match[str] | None:
     was = asked.find("past tense") or not asked.find("present")
     return asked.find("past") or asked.find("old" if was else "old and asked")
 

@@ -10,50 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from fivefold.stores.interface import PastQuestion, Reader
+from fivefold.stores.interface import Reader
 from fivefold.stores.records import AliasMatch
 from fivefold.text.lexemes import common_words, lexemes, stop_words
 from fivefold.text.names import GENERAL, IS_CALLED, ROLE_OF, plural_of, relation_of
 from fivefold.values.query import EntityRef, Meaning, NamePrior
+from fivefold.values.registry import Parts
 
-# Whom a name meant in past questions: the prior of a name that may mean several (R7).
-
-MOST_QUESTIONS = 300
-"""How many of the last recalls are looked at for a name, so that a long log costs no more than a short one."""
-
-
-def past_meanings(name: str, candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:
-    """In how many past questions the name meant each candidate; a question whose answers mention several is shared.
-
-    A whole name says itself whom it means. Otherwise the memories that were used say it, or without feedback the best.
-    """
-    word = re.compile(rf"(?<!\w){re.escape(name.casefold())}(?!\w)")
-    asked = [past for past in reader.feedback.past_questions(name, MOST_QUESTIONS) if word.search(past.text.casefold())]
-    answers = sorted({id for past in asked for id in past.answers})
-    mentions = reader.graph.mentions(answers, [item.entity for item in candidates]) if answers else {}
-    counts = {item.entity: 0.0 for item in candidates}
-    for past in asked:
-        meant = _named(past.text, name, candidates) or _mentioned(past, mentions)
-        for entity in meant:
-            counts[entity] += 1 / len(meant)
-    return counts
+NAME_PRIORS: Parts[Callable[[str, Sequence[AliasMatch], Reader], dict[int, float]]] = Parts(
+    {"questions": "fivefold.designs.recall:past_meanings"}
+)
+"""What counts how often a name meant each of its entities, besides the memories (R7)."""
 
 
 def prior(counts: Mapping[int, float], portions: Mapping[int, float]) -> dict[int, float]:
     """The shares of past questions; that of the memories counts as one more, and alone where none was asked."""
     total = sum(counts.values()) + 1
     return {entity: (counts.get(entity, 0.0) + portion) / total for entity, portion in portions.items()}
-
-
-def _named(text: str, name: str, candidates: Sequence[AliasMatch]) -> set[int]:
-    """The candidates whose whole name is in the question, where that is more than the name asked about."""
-    folded = text.casefold()
-    longer = [item for item in candidates if len(item.name) > len(name)]
-    return {item.entity for item in longer if item.name.casefold() in folded}
-
-
-def _mentioned(past: PastQuestion, mentions: Mapping[str, set[int]]) -> set[int]:
-    return set().union(*(mentions.get(id, set()) for id in past.answers))
 
 
 # Words people use for a relation when they ask: 'boss', 'sister', 'dentist', and the edges they mean.
@@ -188,13 +161,11 @@ def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -
         position += 1
     relatives = _relatives(question, words, refs, reader)
     whose = {ref.start for ref in relatives}
-    return (*(_halve_confidence(ref) if ref.start in whose else ref for ref in refs), *relatives)
-
-
-def _halve_confidence(ref: EntityRef) -> EntityRef:
-    """In 'Sarah's boss' it is the boss who is asked about, and Sarah only on the way."""
-    half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
-    return replace(ref, meanings=half, via="whose")
+    for i, ref in enumerate(refs):
+        if ref.start in whose:  # in "Sarah's boss" it is the boss who is asked about, and Sarah only on the way
+            half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
+            refs[i] = replace(ref, meanings=half, via="whose")
+    return (*refs, *relatives)
 
 
 def _aliases(words: Sequence[Word]) -> dict[tuple[int, int], str]:
@@ -238,7 +209,7 @@ def _rank_meanings(
     asked: Mapping[int, float] = {}
     if len(candidates) > 1:
         own = set(lexemes(name))
-        asked = past_meanings(name, candidates, reader) if name_prior == "questions" else {}
+        asked = NAME_PRIORS[name_prior](name, candidates, reader) if name_prior in NAME_PRIORS else {}
         shares = _shares([lexeme for lexeme in question_words() if lexeme not in own], candidates, reader, asked)
     meanings = [
         Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4), asked.get(item.entity))
@@ -286,11 +257,14 @@ def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], 
         if relative is None:
             continue
         owners = _owners(before, ends, reader)
-        meanings = _meanings(owners, relative, reader)
+        meanings = _related(owners, relative.edges, reader)
+        if not meanings and relative.wider:  # only without any, those of a wider word, less the others
+            others = {meaning.id for meaning in _related(owners, relative.others, reader)}
+            meanings = [one for one in _related(owners, relative.wider, reader) if one.id not in others]
         if meanings:
             last = words[position - 1]
             text = question[before.start : last.start + len(last.bare)]
-            ref = EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}")
+            ref = EntityRef(text, before.start, tuple(meanings), via=f"{relative.label} of {owners[0][1]}")
             relatives.append(ref)
             ends[last.start + len(last.bare)] = ref
     return relatives
@@ -324,15 +298,6 @@ def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list
     if ref is None or before.bare == before.text:
         return []
     return [(meaning.id, meaning.name, meaning.confidence) for meaning in ref.meanings]
-
-
-def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, reader: Reader) -> tuple[Meaning, ...]:
-    """Those that the word's own edges lead to, and only without any those of a wider word, less the others."""
-    known = _related(owners, relative.edges, reader)
-    if not known and relative.wider:
-        others = {meaning.id for meaning in _related(owners, relative.others, reader)}
-        known = [meaning for meaning in _related(owners, relative.wider, reader) if meaning.id not in others]
-    return tuple(known)
 
 
 def _related(owners: Sequence[tuple[int, str, float]], edges: Edges, reader: Reader) -> list[Meaning]:

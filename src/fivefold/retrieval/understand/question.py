@@ -7,13 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from fivefold.retrieval.understand.demands import find_demands
+from fivefold.retrieval.understand.demands import Clock, find_cues, find_demands, main_intent, subject_words, time_of
 from fivefold.retrieval.understand.entities import resolve
-from fivefold.retrieval.understand.foreign import translated
 from fivefold.retrieval.understand.parts import question_parts
-from fivefold.retrieval.understand.spelling import Mended, mend
-from fivefold.retrieval.understand.windows import Clock, time_of
-from fivefold.retrieval.understand.words import find_cues, main_intent, subject_words
+from fivefold.retrieval.understand.wording import Rewording, mend, translated
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
 from fivefold.text.languages import language_of
@@ -86,7 +83,7 @@ Looks = Literal["person", "place", "thing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Referent:
     """A name of the history and what it looks like; not `sure` where only the words before it say so."""
 
     ref: EntityRef
@@ -150,29 +147,29 @@ _KINDS: tuple[tuple[re.Pattern[str], tuple[Looks, ...], tuple[Looks, ...]], ...]
 """What each kind of pronoun means, and what it may mean where nothing but the words around say otherwise."""
 
 
-def _names(history: Sequence[str], reader: Reader) -> Iterator[Named]:
+def _names(history: Sequence[str], reader: Reader) -> Iterator[Referent]:
     """The names of the history, latest first, each with what it looks like; 'my sister' is a person too."""
     for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
             if ref.via == "name":
                 yield _named(turn, ref, reader)
             elif " of " in ref.via and ref.text.casefold().startswith(("my ", "our ")):
-                yield Named(EntityRef(ref.name, ref.start, ref.meanings, ref.via), "person", True)
+                yield Referent(EntityRef(ref.name, ref.start, ref.meanings, ref.via), "person", True)
 
 
-def _named(turn: str, ref: EntityRef, reader: Reader) -> Named:
+def _named(turn: str, ref: EntityRef, reader: Reader) -> Referent:
     """By its name or by what the store knows of it; else by the words before it, or without such words a person."""
     before = turn[: ref.start]
     if _CODE.search(ref.text):
-        return Named(ref, "thing", True)
+        return Referent(ref, "thing", True)
     place = _WITHIN.search(before) or _WAY.search(before)
     if _TITLE.search(before) or _gender(ref):
         is_place = place and len(ref.text.split()) == 1 and _known_as(ref, reader) == "place"
-        return Named(ref, "place" if is_place else "person", True)
+        return Referent(ref, "place" if is_place else "person", True)
     known = _known_as(ref, reader)
     if known:
-        return Named(ref, known, True)
-    return Named(ref, "place" if place else "thing" if _USED.search(before) else "person", False)
+        return Referent(ref, known, True)
+    return Referent(ref, "place" if place else "thing" if _USED.search(before) else "person", False)
 
 
 def _known_as(ref: EntityRef, reader: Reader) -> Looks | None:
@@ -194,7 +191,9 @@ def _gender(ref: EntityRef) -> Gender | None:
     return given_names().get(ref.name.split(" ", 1)[0].casefold()) or given_names().get(ref.text.casefold())
 
 
-def _latest(names: Sequence[Named], kinds: Sequence[Looks], others: Sequence[Looks], pronoun: str) -> EntityRef | None:
+def _latest(
+    names: Sequence[Referent], kinds: Sequence[Looks], others: Sequence[Looks], pronoun: str
+) -> EntityRef | None:
     """The latest name of the first kind that has one, else the latest that may be one.
 
     'He' means no woman and 'she' no man.
@@ -229,39 +228,34 @@ def understand(
     """
     language = language_of(question)
     resolved = resolve(question, reader, name_prior)
-    mended, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
-    if mended.changes:
-        resolved = resolve(mended.text, reader, name_prior)
-    asked = question if language else mended.text
-    referring = refer_back(mended.text, history, resolved, reader)
-    reading = written_out(mended.text, referring, history)
+    reworded, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
+    if reworded.changes:
+        resolved = resolve(reworded.text, reader, name_prior)
+    asked = question if language else reworded.text
+    referring = refer_back(reworded.text, history, resolved, reader)
+    reading = written_out(reworded.text, referring, history)
     time = time_of(asked, language, clock, reader, settings)
-    cues = find_cues(mended.text if language else question)
+    cues = find_cues(reworded.text if language else question)
+    texts = (question, reading, further) if reading != question else (question,)
     demands = find_demands(asked, time, language)
     return Query(
         text=question,
         now=in_zone(clock.now, clock.zone),
-        lexemes=_lexemes(question, reading, further),
+        lexemes=tuple(dict.fromkeys(lexeme for text in texts for lexeme in lexemes(text))),
         history=tuple(history),
         window=time.window if time else None,
-        entities=tuple(_in_place(ref, question, mended) for ref in (*resolved, *referring)),
+        entities=tuple(_in_place(ref, question, reworded) for ref in (*resolved, *referring)),
         intent=main_intent(cues),
-        cues=tuple(_in_place(cue, question, mended) for cue in cues) if language else cues,
-        demands=demands if language else tuple(_in_place(demand, question, mended) for demand in demands),
+        cues=tuple(_in_place(cue, question, reworded) for cue in cues) if language else cues,
+        demands=demands if language else tuple(_in_place(demand, question, reworded) for demand in demands),
         reading=reading if reading != question else "",
         parts=() if language else question_parts(asked),
     )
 
 
-def _lexemes(question: str, reading: str, further: str) -> tuple[str, ...]:
-    """Those of the question as it was asked and as it is read, and those of further words."""
-    words = [lexemes(text) for text in (question, reading, further)] if reading != question else [lexemes(question)]
-    return tuple(dict.fromkeys(lexeme for found in words for lexeme in found))
-
-
-def _in_place(part: Part, question: str, mended: Mended) -> Part:
+def _in_place(part: Part, question: str, reworded: Rewording) -> Part:
     """The part with its words as they stand in the question."""
-    if not mended.changes or not part.text:
+    if not reworded.changes or not part.text:
         return part
-    start, end = mended.origin(part.start, part.start + len(part.text))
+    start, end = reworded.origin(part.start, part.start + len(part.text))
     return replace(part, text=question[start:end], start=start)

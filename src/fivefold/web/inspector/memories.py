@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.health import DOUBT
+from fivefold.retrieval.browse import DOUBT
 from fivefold.service.session import Session
 from fivefold.values.fields import fields_of
 from fivefold.values.filter_language import MAX_FILTER, filter_of, narrowed

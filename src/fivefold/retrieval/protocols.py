@@ -1,0 +1,238 @@
+"""The protocol of a stage: after fusion it raises, lowers, orders or drops candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol
+
+from fivefold.errors import FivefoldError
+from fivefold.learning.reranker import LearnedReranker
+from fivefold.settings import Settings
+from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.memory import ROLES, Memory
+from fivefold.values.query import Query
+from fivefold.values.recall_trace import Candidate, Dropped, Effort, Plan, RouteHit, StageNote
+from fivefold.values.serialize import Value
+from fivefold.values.vectors import QuestionReading, Vector, VectorField
+
+# The protocol of a route, and what a route may look at.
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A route without constants of its own."""
+
+
+class LatePassage(NamedTuple):
+    """A passage of a memory with its token vectors, and how many passages the memory has."""
+
+    part: int
+    parts: int
+    tokens: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """What a route may look at: the question, as a model reads it, and one namespace of the store with its settings."""
+
+    query: Query
+    reader: Reader
+    settings: Settings
+    space: VectorSpace | None
+    question: QuestionReading | FivefoldError | None
+    k: int = 10
+    recall_id: str = ""
+    unit: str = "memory"
+    plan: Plan | None = None
+    learned: LearnedReranker | None = None
+    candidates: Sequence[int] = ()
+    """The rows that the other routes found, best first, for a route that ranks them again."""
+    keep: Filter = EVERYTHING
+    """The filter of the recall: what does not pass it is no candidate."""
+    late_passages: dict[int, list[LatePassage]] = field(default_factory=dict, compare=False)
+    """What late interaction has read so far, by row, so that a recall reads it once."""
+
+    def question_read(self) -> QuestionReading:
+        if isinstance(self.question, Exception):
+            raise self.question
+        assert self.question is not None, "the plan encodes the question before a route that needs it"
+        return self.question
+
+    def question_vector(self) -> Vector:
+        return self.question_read().vector
+
+    def among_alive(self) -> SearchContext:
+        """The same search among what has not expired at the time of the question."""
+        now = self.query.now
+        return replace(self, keep=replace(self.keep, alive_at=max(now, self.keep.alive_at or now)))
+
+
+class BaseRoute:
+    """What most routes have in common; a route of your own overrides what differs."""
+
+    encodes = False
+    of_candidates = False
+    rescores = False
+    options: type[Any] = Options
+
+    def finds_sessions(self, options: Any) -> bool:
+        return False
+
+    def vector_fields(self, options: Any) -> tuple[VectorField, ...]:
+        return ()
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        return None
+
+    def unavailable(self, context: SearchContext) -> str | None:
+        return None
+
+    def describe_limits(self, query: Query, settings: Settings) -> str:
+        return ""
+
+    def normalize(self, scores: Sequence[float]) -> list[float]:
+        return list(scores)
+
+
+class CosineRoute(BaseRoute):
+    """A route that compares the question's vectors; below zero means unrelated and counts as nothing."""
+
+    encodes = True
+
+    def normalize(self, scores: Sequence[float]) -> list[float]:
+        return [min(1.0, max(0.0, score)) for score in scores]
+
+
+class Route(Protocol):
+    """Finds memories for a question, best first, scores on its own scale."""
+
+    encodes: bool
+    """Whether the route needs the question's vector."""
+
+    of_candidates: bool
+    """Whether it finds nothing by itself and scores what another route found (D2)."""
+
+    rescores: bool
+    """Whether it runs after the others and scores what they found."""
+
+    options: type[Any]
+    """The constants a recipe may set for it."""
+
+    def finds_sessions(self, options: Any) -> bool:
+        """Whether it finds session memories rather than turns and notes."""
+
+    def vector_fields(self, options: Any) -> tuple[VectorField, ...]:
+        """The fields whose vectors it searches."""
+
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
+
+    def unavailable(self, context: SearchContext) -> str | None:
+        """Why this route cannot run in this namespace; None where it can."""
+
+    def describe_limits(self, query: Query, settings: Settings) -> str:
+        """What limits the search in addition to its depth, in words; empty when nothing does."""
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+        """The best memories that pass `keep`, which is the recall's filter and the types that the question implies."""
+
+    def normalize(self, scores: Sequence[float]) -> list[float]:
+        """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""
+
+
+SHORT_STATEMENT = 300
+"""Characters of a statement; longer texts are messages that say several things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The current candidates, best first where a stage has ordered them, and those dropped so far."""
+
+    candidates: list[Candidate]
+    dropped: tuple[Dropped, ...] = ()
+    supporting: Mapping[int, float] = field(default_factory=dict)
+    """What memories that are not candidates add to others, by row."""
+    answers: Mapping[int, float] = field(default_factory=dict)
+    """The log-odds that a memory answers, by row, for those that a model has read."""
+    judge: str = ""
+    """The cross-encoder that read the best, as a recipe names it; empty if none did."""
+    notes: tuple[StageNote, ...] = ()
+    chance: float | None = None
+    """How likely one of the candidates answers, where a stage has judged it."""
+    found: bool | None = None
+    idle: tuple[StageNote, ...] = ()
+    """Stages that changed nothing, with the reason."""
+
+    def with_note(self, note: StageNote) -> Pool:
+        return replace(self, notes=(*self.notes, note))
+
+    def with_idle(self, stage: str, why: str) -> Pool:
+        """The pool, with the reason why a stage left it as it was."""
+        return replace(self, idle=(*self.idle, StageNote(stage, "idle", why)))
+
+    def is_same(self, other: Pool) -> bool:
+        """Whether a stage made this pool of the other and changed nothing: no candidate, no note."""
+        mine, theirs = self.candidates, other.candidates
+        if len(mine) != len(theirs) or self.notes is not other.notes:
+            return False
+        return all(one is two for one, two in zip(mine, theirs, strict=True))
+
+    def with_candidates(self, candidates: Iterable[Candidate]) -> Pool:
+        return replace(self, candidates=list(candidates))
+
+    def without(self, left: Iterable[tuple[Candidate, str]], stage: str) -> Pool:
+        """The pool less these candidates, each with the reason."""
+        drops = {
+            candidate.memory.id: Dropped(candidate.memory.id, candidate.score, stage, why) for candidate, why in left
+        }
+        remaining = [candidate for candidate in self.candidates if candidate.memory.id not in drops]
+        return replace(self, candidates=remaining, dropped=(*self.dropped, *drops.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class NoConstants(Value):
+    """A stage with nothing to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One function, the constants it takes, and where it belongs."""
+
+    run: Callable[[Pool, SearchContext, Any], Pool]
+    constants: type[Any]
+    group: Literal["boosts", "rerank", "select"]
+    effort: Effort = "low"
+    """The least effort at which it runs, where a recipe says nothing else."""
+    does: Callable[[Any], str] | None = None
+    """What it does with these constants, where the first line of its docstring does not say it for all."""
+    rests: str = "it changed nothing"
+    """Why it may leave every candidate as it is."""
+
+
+def is_talk(memories: Sequence[Memory]) -> bool:
+    """Whether most of it is talk between people, not a user's chat with an assistant and not notes."""
+    named = sum((memory.speaker or "user").casefold() not in ROLES for memory in memories)
+    return 2 * named > len(memories)
+
+
+def are_short(memories: Sequence[Memory]) -> bool:
+    """Whether they are single statements on average rather than messages that say several things."""
+    return sum(len(memory.content) for memory in memories) <= SHORT_STATEMENT * len(memories)
+
+
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """By score, ties by id, so that the same question on the same store gives the same answer."""
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))
+
+
+def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]:
+    """The score that a route gave to each candidate; None for those that it did not find."""
+    found: list[float | None] = [None] * len(candidates)
+    for place, candidate in enumerate(candidates):
+        for item in candidate.evidence:
+            if item.route == route:
+                found[place] = item.score
+                break
+    return found
