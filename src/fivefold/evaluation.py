@@ -12,7 +12,7 @@ from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.json_files import PACKED, Fields, document, lines
 from fivefold.values.memory import RECORD_FIELDS, Record, record_of
 from fivefold.values.recall import Hit, Recall

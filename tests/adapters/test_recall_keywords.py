@@ -18,7 +18,7 @@ from fivefold import Filter
 from fivefold.adapters import haystack, langchain, llama_index
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.values.filter_language import filter_of
+from fivefold.values.filters import filter_of
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from fivefold.engine import Engine
 from fivefold.stores.interface import Reader, Store, VectorSpace
 from fivefold.stores.records import Arm, Walk
-from fivefold.values.filter_language import filter_of, write_filter
-from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.filters import EVERYTHING, Filter, filter_of, write_filter
 from fivefold.values.memory import KINDS, ORIGINS, TYPES
 from fivefold.values.recall_trace import RouteHit
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.models.embedders import Embedder, Matrix, Progress, unit
-from fivefold.models.token_vectors import pack
+from fivefold.models.embedders import Embedder, Matrix, Progress, pack, unit
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span, Vector
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")

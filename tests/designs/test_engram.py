@@ -24,7 +24,7 @@ from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages.reading import RERANKED
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader, VectorSpace
-from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite.vector_cache import CachedVectors
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query

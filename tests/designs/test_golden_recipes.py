@@ -16,8 +16,8 @@ from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.rerankers import reranker
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages.reading import RERANKED
-from fivefold.values.ids import content_hash
 from fivefold.values.serialize import Json
+from fivefold.values.times import content_hash
 from tests.golden.figures import CHANNELS, DEPTHS, ROUTES, TALK
 from tests.support.toy_engine import Toy, toy
 

@@ -13,8 +13,7 @@ from fivefold.designs.memsense import jaccard
 from fivefold.retrieval.protocols import Pool, best_first
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES
-from fivefold.values.decay import CURVES, Curve, Decay
-from fivefold.values.query import Window
+from fivefold.values.query import CURVES, Curve, Decay, Window
 from fivefold.values.recall import Hit
 from fivefold.values.recall_trace import Candidate, Evidence, Support
 from tests.golden.figures import LEFT

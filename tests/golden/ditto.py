@@ -12,7 +12,7 @@ import numpy as np
 
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, TARGETS, Intent, features, predict, shapes, shipped, without
-from fivefold.values.decay import Curve, Decay
+from fivefold.values.query import Curve, Decay
 
 from .figures import FALLBACK_WEIGHTS, LEFT, PARAMETERS
 from .golden import Golden

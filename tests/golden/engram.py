@@ -12,7 +12,7 @@ from fivefold.designs.engram import attend
 from fivefold.learning.reranker import NAMES
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages.reading import RERANKED
-from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.scan import CodeArrays, coded, likely_nearest
 from fivefold.stores.sqlite.store import SqliteStore

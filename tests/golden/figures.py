@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivefold.values.decay import Curve
+from fivefold.values.query import Curve
 
 PARAMETERS = {384: 118_083, 768: 216_387}
 """D3: parameters of the weight model by the dimension of the vectors it reads."""

@@ -13,8 +13,8 @@ import numpy as np
 from fivefold.engine import Engine
 from fivefold.engine import open as open_store
 from fivefold.models.embedders import Embedder
-from fivefold.values.ids import content_hash
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.times import content_hash
 from fivefold.values.vectors import Matrix
 
 from .figures import EXCHANGE, PURCHASES, REPEATED, TALK

@@ -37,8 +37,7 @@ from fivefold.learning.adaptation import (
 from fivefold.models.weights import is_fallback
 from fivefold.retrieval.understand.demands import find_cues, main_intent
 from fivefold.text.time_grammar import find_window
-from fivefold.values.decay import Decay
-from fivefold.values.query import Query, Weights, Window
+from fivefold.values.query import Decay, Query, Weights, Window
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 GLOBAL = Weights(0.6, 0.25, 0.15, "model m1")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
+from fivefold.models.bert import word_pieces
 from fivefold.models.reader import (
     BATCH_TOKENS,
     FILE,
@@ -21,7 +22,6 @@ from fivefold.models.reader import (
     pair_reader,
     token_rows,
 )
-from fivefold.models.word_pieces import word_pieces
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.bert import pad
+from fivefold.models.bert import pad, word_pieces
 from fivefold.models.rerankers import (
     BEFORE,
     DIGEST,
@@ -28,7 +28,6 @@ from fivefold.models.rerankers import (
     reranker,
     token_rows,
 )
-from fivefold.models.word_pieces import word_pieces
 from fivefold.values.vectors import Passage
 from tests.support.judges import AWAY, Judge
 from tests.support.model_folder import with_model_file

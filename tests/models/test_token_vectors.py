@@ -9,9 +9,19 @@ import pytest
 
 from fivefold.errors import EmbedderError
 from fivefold.models.bert import MAX_TOKENS
-from fivefold.models.embedders import Progress, gives_tokens, read_passages, read_question
+from fivefold.models.embedders import (
+    BLOCK,
+    Progress,
+    best_matches,
+    gives_tokens,
+    pack,
+    packed_size,
+    read_passages,
+    read_question,
+    similarities,
+    unpack,
+)
 from fivefold.models.embedders.fivefold_minilm import BEFORE_TOKENS, SKIPPED_WORDS, FivefoldMiniLM, PassageTokenizer
-from fivefold.models.token_vectors import BLOCK, best_matches, pack, packed_size, similarities, unpack
 from fivefold.values.vectors import Matrix, Passage, QuestionReading, Reading
 from tests.conformance.vectors import WordVectors
 

@@ -33,8 +33,7 @@ from fivefold.models.weights import (
     shipped,
     shipped_heads,
 )
-from fivefold.values.decay import Decay
-from fivefold.values.query import Weights
+from fivefold.values.query import Decay, Weights
 from tests.golden.figures import FALLBACK_WEIGHTS
 
 # The six features of a query.

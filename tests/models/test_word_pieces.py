@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from fivefold.models.word_pieces import MAX_CACHED_WORDS, WordPieces, word_pieces
-from fivefold.text.text_caches import empty_text_caches
+from fivefold.models.bert import MAX_CACHED_WORDS, WordPieces, word_pieces
+from fivefold.text.lexemes import empty_text_caches
 
 
 @pytest.fixture(scope="module", params=["bert-uncased-vocab.txt", "reader-vocab.txt"])

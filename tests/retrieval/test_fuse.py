@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fivefold.designs.ditto import composite
 from fivefold.designs.recall import score_rrf
-from fivefold.retrieval.fuse import FUSIONS, convex, fuse, rrf
 from fivefold.retrieval.recipe import METHODS, FusionSpec, Method
+from fivefold.retrieval.retrieve import FUSIONS, convex, fuse, rrf
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 

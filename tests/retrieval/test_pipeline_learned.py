@@ -13,8 +13,8 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
+from fivefold.learning.reranker import learned_reranker
 from fivefold.learning.training import MIN_RECALLS as LEAST
-from fivefold.learning.training import learned_reranker
 from fivefold.models.shipped import Contents, pack
 from fivefold.models.weights import FALLBACK, WeightModel, is_fallback, load, shipped
 from fivefold.stores.sqlite.connection import connect

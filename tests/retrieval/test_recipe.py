@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.fuse import FUSIONS
 from fivefold.retrieval.recipe import METHODS, RACED, recipe_data
 from fivefold.retrieval.recipe_file import at_effort, known_recipes, load_recipe, override, parse_recipe, without_part
+from fivefold.retrieval.retrieve import FUSIONS
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.stages.reading import RERANKED

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.parts import MAX_PART, MAX_PARTS, question_parts
+from fivefold.retrieval.understand.question import MAX_PART, MAX_PARTS, question_parts
 from fivefold.retrieval.understand.wording import Change, Rewording, mend
 from fivefold.text.lexemes import lexemes
 from fivefold.values.query import EntityRef

@@ -10,13 +10,13 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.stores.postgres.dialect import POSTGRES, namespace_key
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.sql import kept as kept_rows
-from fivefold.stores.sql.kept import FilterConditions
+from fivefold.stores.sql import scope as kept_rows
+from fivefold.stores.sql.scope import FilterConditions
 from fivefold.stores.sqlite import dialect
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.filter_language import filter_of
+from fivefold.values.filters import filter_of
 from tests.conformance.filters import FilterLaws
 from tests.conformance.vectors import WordVectors
 from tests.support.older_files import BEFORE_LIFE, FTS5_INDEX

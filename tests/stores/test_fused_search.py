@@ -16,7 +16,7 @@ from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores.records import Arm
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.decay import CURVES, Curve, Decay, age_in_days
+from fivefold.values.query import CURVES, Curve, Decay, age_in_days
 from tests.support.dial import Dial, dialled
 from tests.support.toy_engine import Toy, toy
 

@@ -17,8 +17,8 @@ from fivefold.retrieval.retrieve import search_in_store
 from fivefold.stores.interface import Reader, VectorSpace
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.records import Arm, Composite, Walk
-from fivefold.values.decay import Decay
 from fivefold.values.filters import Filter
+from fivefold.values.query import Decay
 from fivefold.values.recall_trace import RouteRun
 from tests.conformance.recipes import UNHURRIED_MS
 from tests.conformance.strategies import SENTENCES

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fivefold
-from fivefold.stores.sql.kept import ALL, Kept, KeptRows
+from fivefold.stores.sql.scope import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import lexical, postings
 from fivefold.stores.sqlite.connection import connect, number, rows
 from fivefold.stores.sqlite.dialect import SQLITE

@@ -15,7 +15,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.sql.kept import ALL, Kept, KeptRows
+from fivefold.stores.sql.scope import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import vector_cache, vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE

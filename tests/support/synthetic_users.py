@@ -15,8 +15,8 @@ from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.reading import LearnedConstants, learned
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
+from fivefold.values.query import age_in_days
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Plan
 from tests.support.toy_engine import Toy

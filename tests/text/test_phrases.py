@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.text.patterns import lower_case, phrase
+from fivefold.text.lexemes import lower_case, phrase
 
 DEMANDS = ("fivefold.retrieval.understand", "data/demands.txt")
 

@@ -11,8 +11,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.models.rerankers import SCORES
-from fivefold.text.patterns import words_of
-from fivefold.text.text_caches import LONG_TEXTS, SHORT, empty_text_caches, text_cache
+from fivefold.text.lexemes import LONG_TEXTS, SHORT, empty_text_caches, text_cache, words_of
 from fivefold.values.vectors import Passage
 from tests.support.judges import Judge
 from tests.support.toy_engine import Toy, toy

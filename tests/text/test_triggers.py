@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.text import names
-from fivefold.text.patterns import Pattern, words_of
+from fivefold.text.lexemes import Pattern, words_of
 from fivefold.text.time_grammar.questions import asked
 from fivefold.text.time_grammar.stored import told
 from tests.support.date_cases import CASES

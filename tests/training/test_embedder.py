@@ -11,8 +11,8 @@ import onnx
 import pytest
 import torch
 
+from fivefold.models.embedders import pack, unpack
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
-from fivefold.models.token_vectors import pack, unpack
 from fivefold.values.vectors import Passage
 from tests.training.scripts import scripts
 from tests.training.talks import corpus, encoder

@@ -18,8 +18,8 @@ import onnxruntime
 import pytest
 import torch
 
+from fivefold.models.bert import word_pieces
 from fivefold.models.reader import Said, SaidPair
-from fivefold.models.word_pieces import word_pieces
 
 pytestmark = pytest.mark.slow
 

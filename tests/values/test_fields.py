@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from fivefold.errors import InvalidInput
+from fivefold.retrieval.plan import RecallRequest
 from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
-from fivefold.retrieval.request import RecallRequest
 from fivefold.settings import Settings
 from fivefold.stores.postgres.dsn import Options
 from fivefold.values.fields import Between, build, data_of, fields_of

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.values.filter_language import FIELDS, filter_of, narrowed, write_filter
-from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
+from fivefold.values.filters import EVERYTHING, FIELDS, Filter, MetadataTest, filter_of, narrowed, write_filter
 from fivefold.values.memory import MOST_LABELS, label_value, labels_of, number_label
 from tests.conformance.filters import filters
 from tests.support.fuzzing import value_or_none

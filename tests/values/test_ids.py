@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.values.ids import content_hash, is_hash_of, new_id, replay_id
+from fivefold.values.times import content_hash, is_hash_of, new_id, replay_id
 
 
 def test_ids_are_version_7_uuids() -> None:
@@ -50,7 +50,7 @@ def test_ids_of_racing_threads_are_unique_and_sorted_within_each() -> None:
 
 def test_ids_sort_though_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = new_id()
-    monkeypatch.setattr("fivefold.values.ids.time.time_ns", lambda: 1_000_000_000_000_000_000)
+    monkeypatch.setattr("fivefold.values.times.time.time_ns", lambda: 1_000_000_000_000_000_000)
     assert first < new_id() < new_id()
 
 

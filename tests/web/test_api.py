@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from fivefold.service.service import Service
-from fivefold.values.filter_language import filter_of, write_filter
+from fivefold.values.filters import filter_of, write_filter
 from fivefold.web.rest.operations import IN, JSON, OPERATIONS
 from fivefold.web.security import quoted
 from tests.support.web_requests import ask, in_order

@@ -11,7 +11,7 @@ import torch
 from benchmarks import Namespace, averages, locomo, longmemeval, measures
 from vectors import Heads, Memory, Question, onnx_heads, read_memories, read_questions, torch_heads, trained
 
-from fivefold.models.token_vectors import best_matches
+from fivefold.models.embedders import best_matches
 from fivefold.values.vectors import Passage
 
 

@@ -11,9 +11,9 @@ from layout import packed_left
 from model import Reading
 from torch import Tensor
 
+from fivefold.models.bert import word_pieces
+from fivefold.models.embedders import LEVELS
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
-from fivefold.models.token_vectors import LEVELS
-from fivefold.models.word_pieces import word_pieces
 
 BYTE = 255
 NO_MATCH = -1.0

@@ -12,8 +12,8 @@ from model import Rows, TokenEmbedder, published, read
 from safetensors.torch import load_file, save_file
 
 from fivefold.models.bert import batches, session
+from fivefold.models.embedders import pack
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
-from fivefold.models.token_vectors import pack
 from fivefold.values.vectors import Passage
 
 BATCH_TOKENS = 8_192

@@ -27,7 +27,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import selection as chance
 from fivefold.retrieval.stages.selection import HIT_TERMS, RECALL_TERMS, recall_terms
 from fivefold.stores import open_store
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Matrix
 from fivefold_bench.cache import cached

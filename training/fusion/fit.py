@@ -29,7 +29,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import terms as additive
 from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores import open_store
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.vectors import Matrix
 from fivefold_bench import beam, locomo, longmemeval
 from fivefold_bench.cache import cached

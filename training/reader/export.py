@@ -19,8 +19,8 @@ from training.reader.learn import Rows, logits_of, rows_of
 from training.reader.pair_reader import PairReader, load, student_words
 from training.reader.pairs import RELATIONS, read_pairs
 
+from fivefold.models.bert import WordPieces
 from fivefold.models.reader import LONGEST
-from fivefold.models.word_pieces import WordPieces
 
 PLACES = 2 * LONGEST + 3
 """The tokens of a row at most: two texts and three marks."""

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from training.reader.lessons import UNKNOWN, Lesson
 
+from fivefold.models.bert import WordPieces
 from fivefold.models.reader import SaidPair, token_rows
-from fivefold.models.word_pieces import WordPieces
 
 MASK = 103
 """BERT's word piece that stands for a hidden one."""

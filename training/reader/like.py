@@ -11,8 +11,8 @@ from model import Encoder, mean_of
 from torch import Tensor
 from training.reader.lessons import UNKNOWN, Lesson, answer_lesson
 
+from fivefold.models.bert import word_pieces
 from fivefold.models.reader import Said, SaidPair
-from fivefold.models.word_pieces import word_pieces
 
 LENGTH = 96
 """Word pieces of a text that count for its likeness."""

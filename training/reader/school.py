@@ -13,7 +13,7 @@ from training.reader.learn import Rows, logits_of, rows_of
 from training.reader.pairs import Pair, read_pairs
 from training.reader.scenes import Scene, read_scenes, split
 
-from fivefold.models.word_pieces import WordPieces
+from fivefold.models.bert import WordPieces
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from training.reader.pair_reader import PairReader, cut, save, student_words
 from training.reader.school import School, mean_logits
 from training.reader.teacher import Teacher, load_teacher
 
+from fivefold.models.bert import WordPieces, word_pieces
 from fivefold.models.reader import Said
-from fivefold.models.word_pieces import WordPieces, word_pieces
 
 LAYERS, INNER = (0, 1, 3, 5), 1536
 """The layers of MiniLM that the student takes, and how wide their inner part stays."""

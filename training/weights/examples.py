@@ -12,7 +12,7 @@ from training.weights.network import Examples
 
 from fivefold.models.embedders import Matrix, embed_texts, embedder
 from fivefold.models.weights.features import features
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 
 OUT = Path("out/weights")
 """Where generated queries, vectors and the ONNX graph go; nothing of it is shipped."""

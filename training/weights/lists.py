@@ -28,9 +28,9 @@ from fivefold.models.embedders import embedder
 from fivefold.models.weights import Times
 from fivefold.models.weights.features import features
 from fivefold.stores.records import Composite
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.text.time_grammar import EARLIEST, find_window
-from fivefold.values.decay import Decay, age_in_days
+from fivefold.values.query import Decay, age_in_days
 
 Array = npt.NDArray[np.float32]
 

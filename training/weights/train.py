@@ -22,7 +22,7 @@ from training.weights.network import EPOCHS, Examples, predicted, trained
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FILE
 from fivefold.models.weights.features import COUNT
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 
 SHIPPED = Path("src/fivefold/models/data/weights.bin")
 NAME = "weights-2"

@@ -17,7 +17,7 @@ from fivefold import sample
 from fivefold.engine.async_engine import AsyncEngine, aopen
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 
 WRITES = 0.3

@@ -20,13 +20,13 @@ from fivefold.errors import InvalidInput
 from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
+from fivefold.retrieval.plan import RecallOptions
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.retrieval.request import RecallOptions
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
+from fivefold.text.display import bar
 from fivefold.text.passages import tokens
-from fivefold.text.progress import bar
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Value
 from fivefold.values.validate import MAX_K, MAX_TOKENS

@@ -32,7 +32,7 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import RACED
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.json_files import Fields, document, lines
 from fivefold.values.serialize import Json, Value
 from fivefold.version import VERSION

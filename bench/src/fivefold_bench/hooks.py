@@ -27,7 +27,7 @@ from fivefold.hooks.resident import END, is_running, send
 from fivefold.hooks.state import HookSettings, State
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold_bench.measures import Measure, VariedSample, figure, milliseconds, new_questions, write_rate
 
 LIMIT_MS = 50.0

@@ -13,7 +13,7 @@ from time import perf_counter
 
 from fivefold.engine import Engine
 from fivefold.stores.interface import VectorSpace
-from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn

@@ -26,9 +26,9 @@ import numpy as np
 import fivefold
 from fivefold import sample
 from fivefold.errors import FivefoldError
-from fivefold.text.progress import bar
-from fivefold.values.ids import new_id
+from fivefold.text.display import bar
 from fivefold.values.serialize import Value
+from fivefold.values.times import new_id
 from fivefold_bench.load_client import Account, Client, EngineApi, Failed, HttpApi, LoadApi, meet, meet_at, run_client
 
 # The server under load: a new one in its own process, or one that is already running.

@@ -17,9 +17,9 @@ import numpy as np
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder, read_passages, read_question, unit
+from fivefold.retrieval.plan import RecipeChoice
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.retrieval.request import RecipeChoice
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span

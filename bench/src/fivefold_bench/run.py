@@ -19,7 +19,7 @@ from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.explain import explain_hit
 from fivefold.values.memory import Record
 from fivefold.values.recall import Hit

@@ -23,7 +23,7 @@ from fivefold.models.embedders import Embedder, Matrix, unit
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import without_part
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.serialize import Json, Value
 from fivefold_bench.contestants import Contestant
 from fivefold_bench.data import Choice

@@ -22,7 +22,7 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores import POSTGRES
 from fivefold.stores.postgres.dialect import namespace_key
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS
 from fivefold_bench.measures import (

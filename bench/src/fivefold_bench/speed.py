@@ -17,10 +17,10 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder, read_question
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.stores.sql.kept import ALL
+from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.filters import Filter
 from fivefold_bench.large import measure_large
 from fivefold_bench.measures import (

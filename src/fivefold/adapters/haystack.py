@@ -9,9 +9,8 @@ from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, 
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.retrieval.request import RecipeChoice
-from fivefold.values.filter_language import FilterInput
-from fivefold.values.filters import Filter
+from fivefold.retrieval.plan import RecipeChoice
+from fivefold.values.filters import Filter, FilterInput
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json

@@ -12,10 +12,10 @@ from typing import Any, Protocol, Unpack
 from fivefold.engine import Engine
 from fivefold.engine.async_engine import AsyncCalls, AsyncEngine, reading, threads_of, writing
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.retrieval.request import RecallOptions, RecipeChoice
+from fivefold.retrieval.plan import RecallOptions, RecipeChoice
 from fivefold.text.display import CLOSE, OPEN, fenced, harmless, quote, quote_line, quote_name
 from fivefold.values.fields import check_names
-from fivefold.values.filter_language import FilterInput
+from fivefold.values.filters import FilterInput
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Effort

@@ -19,8 +19,8 @@ from fivefold.adapters.hits import (
 )
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
-from fivefold.retrieval.request import RecipeChoice
-from fivefold.values.filter_language import FilterInput
+from fivefold.retrieval.plan import RecipeChoice
+from fivefold.values.filters import FilterInput
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort

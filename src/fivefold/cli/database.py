@@ -53,7 +53,7 @@ def distribute(
     with _postgres(store) as postgres:
         from fivefold.stores.postgres.citus import distribute as spread
         from fivefold.stores.postgres.schema import TABLES
-        from fivefold.text.progress import bar
+        from fivefold.text.display import bar
 
         with (
             postgres.administration() as connection,
@@ -79,7 +79,7 @@ def rebalance(
     """Let Citus move shards until all nodes have an equal share; recalls and writes go on."""
     with _postgres(store) as postgres:
         from fivefold.stores.postgres import citus
-        from fivefold.text.progress import bar
+        from fivefold.text.display import bar
 
         with postgres.administration() as connection:
             run = citus.start_rebalance(connection, postgres.location, postgres.options)

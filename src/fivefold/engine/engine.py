@@ -23,17 +23,17 @@ from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser, look_after
+from fivefold.retrieval.plan import RecallOptions, RecipeChoice, checked_request
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
-from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.interface import VOCABULARY, Store
+from fivefold.text.display import bar
 from fivefold.text.passages import tokens
-from fivefold.text.progress import bar
 from fivefold.transfer import jsonl
 from fivefold.transfer.jsonl import import_jsonl
 from fivefold.values.entities import Extractor
-from fivefold.values.filter_language import FilterInput
+from fivefold.values.filters import FilterInput
 from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type, record_of
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall

@@ -18,7 +18,7 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
-from fivefold.text.text_caches import empty_text_caches
+from fivefold.text.lexemes import empty_text_caches
 from fivefold.values.access import AuditEntry
 from fivefold.values.entities import Extractor
 from fivefold.values.times import utc_now

@@ -25,8 +25,7 @@ from fivefold.models.weights.features import FREQUENCY, PAST, READ
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
-from fivefold.values.decay import Curve, Decay, age_in_days
-from fivefold.values.query import Query, Weights, Window
+from fivefold.values.query import Curve, Decay, Query, Weights, Window, age_in_days
 from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc

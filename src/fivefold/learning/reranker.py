@@ -25,10 +25,11 @@ import numpy.typing as npt
 
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.models.shipped import BadModel
+from fivefold.namespace import Namespace
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.interface import ModelStore, Store
-from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
+from fivefold.values.query import age_in_days
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Candidate, Plan
 from fivefold.values.serialize import Value
@@ -420,3 +421,8 @@ def model_path(location: str, namespace: str) -> Path:
     digest = hashlib.blake2b(namespace.encode(), digest_size=6).hexdigest()
     readable = re.sub(r"[^\w.-]+", "_", namespace, flags=re.ASCII)[:40]
     return Path(f"{location}.learned") / f"{readable}-{digest}.npz"
+
+
+def learned_reranker(namespace: Namespace) -> LearnedReranker:
+    """The namespace's reranker, or why there is none."""
+    return reranker_store(namespace.store, namespace.name).load()

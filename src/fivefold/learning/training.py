@@ -16,17 +16,17 @@ from fivefold.learning.reranker import (
     HIDDEN,
     NAMES,
     Figures,
-    LearnedReranker,
     Ranker,
     Tensor,
     Verdict,
+    learned_reranker,
     relative_scores,
     reranker_store,
     unpack_features,
 )
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import Feedback, Reader
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -321,11 +321,6 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
 def _must_exist(namespace: Namespace) -> None:
     if not namespace.reader.exists():
         raise NotFound(f"namespace {namespace.name!r} does not exist yet; remember something in it first")
-
-
-def learned_reranker(namespace: Namespace) -> LearnedReranker:
-    """The namespace's reranker, or why there is none."""
-    return reranker_store(namespace.store, namespace.name).load()
 
 
 def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) -> Figures:

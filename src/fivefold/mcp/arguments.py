@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.request import REQUEST
+from fivefold.retrieval.plan import REQUEST
 from fivefold.service.responses import AS_MANY_AS_FIT, described
 from fivefold.values.memory import RECORD_FIELDS, Type
 from fivefold.values.recall_trace import Effort

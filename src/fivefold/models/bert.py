@@ -3,23 +3,176 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
+from string import punctuation
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import EmbedderError, FivefoldError
+from fivefold.models import shipped
 from fivefold.models.shipped import load_shipped
-from fivefold.models.word_pieces import WordPieces, word_pieces
+from fivefold.text.lexemes import empty_on_forget
+from fivefold.values.vectors import Span
 
 if TYPE_CHECKING:
     import onnxruntime
+
+
+# BERT's uncased word pieces: a text as the ids that a model reads, and the characters that each stands for.
+
+MAX_WORD_CHARS = 100
+"""Longer words are unknown."""
+
+MAX_CACHED_WORDS = 50_000
+"""How many words keep their ids."""
+
+_CHINESE = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+
+_LATER = """
+61D 7FD 890-891 898-89F 8CA-8E2 9FD-9FE A76 AFA-AFF B55 C04 C3C C77 C84 D00 D3B-D3C D81 EBA ECE 180F 1885-1886 1ABF-1ACE
+1B7D-1B7E 1DF6-1DFB 2E43-2E4F 2E52-2E5D A82C A8C5 A8FF A9BD 10D24-10D27 10EAB-10EAD 10EFD-10EFF 10F46-10F50 10F55-10F59
+10F82-10F89 11070 11073-11074 110C2 110CD 111CF 1123E 11241 1133B 11438-1143F 11442-11444 11446 1144B-1144F 1145A-1145B
+1145D-1145E 11660-1166C 116B9 1182F-11837 11839-1183B 1193B-1193C 1193E 11943-11946 119D4-119D7 119DA-119DB 119E0 119E2
+11A01-11A0A 11A33-11A38 11A3B-11A47 11A51-11A56 11A59-11A5B 11A8A-11A96 11A98-11A9C 11A9E-11AA2 11B00-11B09 11C30-11C36
+11C38-11C3D 11C3F 11C41-11C45 11C70-11C71 11C92-11CA7 11CAA-11CB0 11CB2-11CB3 11CB5-11CB6 11D31-11D36 11D3A 11D3C-11D3D
+11D3F-11D45 11D47 11D90-11D91 11D95 11D97 11EF3-11EF4 11EF7-11EF8 11F00-11F01 11F36-11F3A 11F40 11F42-11F4F 11FFF
+12FF1-12FF2 13430-13440 13447-13455 16E97-16E9A 16F4F 16FE2 16FE4 1CF00-1CF2D 1CF30-1CF46 1E000-1E006 1E008-1E018
+1E01B-1E021 1E023-1E024 1E026-1E02A 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E944-1E94A 1E95E-1E95F
+"""
+"""Marks, format characters and punctuation that Unicode has had since version 9: the models were trained with them as
+letters."""
+
+_ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ASCII_WORD = re.compile(r"[a-z0-9]+|[!-~]")
+_WORD = re.compile(r"\S+")
+
+
+@cache
+def _later() -> frozenset[str]:
+    ends = ([int(end, 16) for end in part.split("-")] for part in _LATER.split())
+    return frozenset(chr(code) for first, *last in ends for code in range(first, (last or [first])[0] + 1))
+
+
+class _Characters(dict[int, str]):
+    """What becomes of each character of a text, for `str.translate`; filled as characters occur."""
+
+    def __missing__(self, code: int) -> str:
+        made = self[code] = _cleaned(chr(code))
+        return made
+
+
+_CHARACTERS = _Characters()
+
+
+def _cleaned(character: str) -> str:
+    """Nothing, or small letters without accents; a space for any space, and spaces around what is a word by itself."""
+    if character in "\t\n\r":
+        return " "
+    if character in "\x00\ufffd\u1734":
+        return ""
+    if character not in _later() and unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}:
+        return ""
+    if character.isspace():
+        return " "
+    chinese = any(first <= ord(character) <= last for first, last in _CHINESE)
+    made = "".join(map(_letter, unicodedata.normalize("NFD", character)))
+    return f" {made} " if chinese else made
+
+
+def _letter(character: str) -> str:
+    if character in _later():
+        return character
+    kind = unicodedata.category(character)
+    if kind[0] == "P" or character in punctuation or character in "\u166d\U000111c9":
+        return f" {character} "
+    return "" if kind == "Mn" else character.lower()
+
+
+class WordPieces:
+    """Splits texts into the pieces of one vocabulary."""
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        self.vocabulary = vocabulary
+        self.cls, self.sep, self._unknown = (vocabulary[mark] for mark in ("[CLS]", "[SEP]", "[UNK]"))
+        self._inner = {piece[2:]: id for piece, id in vocabulary.items() if piece.startswith("##")}
+        self._lengths = {id: len(piece.removeprefix("##")) for piece, id in vocabulary.items()}
+        self._longest = max(self._lengths.values())
+        self._words: dict[str, tuple[int, ...]] = {}
+        empty_on_forget(self._words.clear)
+
+    def ids(self, text: str) -> list[int]:
+        """The ids of a text, without marks at its ends."""
+        if text.isascii() and not _ASCII_CONTROL.search(text):
+            words = _ASCII_WORD.findall(text.lower())
+        else:
+            words = text.translate(_CHARACTERS).split()
+        found: list[int] = []
+        known = self._words
+        for word in words:
+            found += known.get(word) or self._split(word)
+        return found
+
+    def spans(self, text: str) -> list[Span]:
+        """The characters of the text that each of its ids stands for."""
+        made = [_CHARACTERS[ord(character)] for character in text]
+        places = [place for place, characters in enumerate(made) for _ in characters]
+        spans = []
+        for word in _WORD.finditer("".join(made)):
+            start, ids = word.start(), self._split(word[0])
+            for id in ids:
+                end = word.end() if id == self._unknown else start + self._lengths[id]
+                spans.append((places[start], places[end - 1] + 1))
+                start = end
+        return spans
+
+    def _split(self, word: str) -> tuple[int, ...]:
+        """The pieces of a word; a word with a part that no piece fits is unknown as a whole."""
+        ids: list[int] = []
+        start = 0
+        while start < len(word) <= MAX_WORD_CHARS:
+            pieces = self._inner if start else self.vocabulary
+            for end in range(min(len(word), start + self._longest), start, -1):
+                id = pieces.get(word[start:end])
+                if id is not None:
+                    ids.append(id)
+                    start = end
+                    break
+            else:
+                break
+        made = tuple(ids) if start == len(word) else (self._unknown,)
+        if len(self._words) >= MAX_CACHED_WORDS:
+            self._words.clear()
+        self._words[word] = made
+        return made
+
+
+def word_pieces(file: str = "bert-uncased-vocab.txt") -> WordPieces:
+    """The pieces of a vocabulary that is shipped; one object serves the whole process."""
+    return _loaded(shipped.FOLDER, file)
+
+
+@cache
+def _loaded(folder: Path, file: str) -> WordPieces:
+    return WordPieces({piece: id for id, piece in enumerate(shipped.shipped_lines(file))})
+
 
 Ids = npt.NDArray[np.int64]
 Inputs = Mapping[str, Ids]

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.errors import ReaderError
-from fivefold.models.bert import Ids, ShippedModel, pad
-from fivefold.models.word_pieces import WordPieces
+from fivefold.models.bert import Ids, ShippedModel, WordPieces, pad
 from fivefold.values.vectors import Matrix, Vector
 
 __all__ = ["Chances", "PairReader", "Said", "SaidPair", "pair_reader"]

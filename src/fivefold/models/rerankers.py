@@ -20,10 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.bert import ShippedModel, pad
+from fivefold.models.bert import ShippedModel, WordPieces, pad
 from fivefold.models.remote import PackagedModel, RemoteError, Server, post
-from fivefold.models.word_pieces import WordPieces
-from fivefold.text.text_caches import empty_on_forget
+from fivefold.text.lexemes import empty_on_forget
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.vectors import Passage
 

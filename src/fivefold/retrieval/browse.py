@@ -15,8 +15,7 @@ from fivefold.stores.interface import LinkedPair, Reader
 from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.entities import Extraction
 from fivefold.values.fields import Name, check
-from fivefold.values.filter_language import FilterInput, filter_of, narrowed
-from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.filters import EVERYTHING, Filter, FilterInput, filter_of, narrowed
 from fivefold.values.memory import Kind, Memory, Session, Type
 from fivefold.values.reports import (
     HealthCheck,

@@ -7,8 +7,7 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 from itertools import pairwise
 
-from fivefold.text.lexemes import lexemes
-from fivefold.text.text_caches import text_cache
+from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.vectors import Span
 

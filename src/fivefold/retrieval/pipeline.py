@@ -11,30 +11,29 @@ Recall                               all of the above in one value, and the last
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from fivefold.learning.training import learned_reranker
+from fivefold.learning.reranker import learned_reranker
 from fivefold.namespace import Namespace
-from fivefold.retrieval.fuse import FUSIONS, fuse, name_top_hits
-from fivefold.retrieval.plan import optimize, plan
+from fivefold.retrieval.plan import RecallRequest, optimize, plan
 from fivefold.retrieval.protocols import Pool, SearchContext
-from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe import Recipe, StageSpec
 from fivefold.retrieval.recipe_file import at_effort
-from fivefold.retrieval.request import RecallRequest
-from fivefold.retrieval.retrieve import Search
+from fivefold.retrieval.retrieve import FUSIONS, Search, fuse, name_top_hits
 from fivefold.retrieval.routes.late import with_matched_words
-from fivefold.retrieval.stages import run_stages
+from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.stages.selection import admit, drop_unlikely, select, trust
 from fivefold.retrieval.understand.demands import Clock
 from fivefold.retrieval.understand.question import understand
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.interface import Reader
-from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan, Timing
+from fivefold.values.times import new_id
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
@@ -136,3 +135,18 @@ def understood(request: RecallRequest, reader: Reader, settings: Settings) -> Qu
     """The question of a request, read at its time and in its zone."""
     clock = Clock(request.now, request.zone(settings), request.session_id, request.recipe.yesterday)
     return understand(request.question, clock, request.history, reader, settings, request.recipe.name_prior)
+
+
+def run_stages(pool: Pool, context: SearchContext, specs: Sequence[StageSpec]) -> Pool:
+    """The recipe's stages in its order, those that run at the effort of the plan; what they add must be admitted."""
+    admitted = {candidate.memory.row for candidate in pool.candidates}
+    effort = context.plan.effort if context.plan else "normal"
+    for spec in specs:
+        if not spec.runs_at(effort):
+            pool = pool.with_idle(spec.name, f"it runs from {spec.effort} effort on")
+            continue
+        before, stage = pool, STAGES[spec.name]
+        pool = stage.run(before, context, spec.constants)
+        if pool.is_same(before):
+            pool = pool.with_idle(spec.name, stage.rests)
+    return admit(pool, context, admitted)

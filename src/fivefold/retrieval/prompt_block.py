@@ -10,7 +10,7 @@ from math import inf
 
 from fivefold.retrieval.excerpts import Excerpts
 from fivefold.text.display import CLOSE, OPEN, quote, quote_name
-from fivefold.text.text_caches import text_cache
+from fivefold.text.lexemes import text_cache
 from fivefold.values.memory import WAYS, Memory, origin_of
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
 

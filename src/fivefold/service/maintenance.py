@@ -12,7 +12,7 @@ from fivefold.models.embedders import RETIRED
 from fivefold.namespace import Namespace
 from fivefold.settings import settings_of
 from fivefold.stores.interface import VOCABULARY, Store
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
 from fivefold.writing import rebuild as drift

@@ -26,8 +26,8 @@ from fivefold.errors import (
 from fivefold.models.remote import RemoteError
 from fivefold.service.limits import LimitExceeded, RateExceeded
 from fivefold.values.access import Refused, Unauthorized
-from fivefold.values.ids import new_id
 from fivefold.values.serialize import Value
+from fivefold.values.times import new_id
 
 URN = "urn:fivefold:problem:"
 

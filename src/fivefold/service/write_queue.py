@@ -35,11 +35,10 @@ from fivefold.service.problems import problem_of
 from fivefold.service.shared_tables import Table
 from fivefold.stores.interface import QueuedState, QueueEntry, QueueLength, Store
 from fivefold.values.access import AuditEntry
-from fivefold.values.ids import new_id
 from fivefold.values.memory import Record
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Json, Value
-from fivefold.values.times import utc_now
+from fivefold.values.times import new_id, utc_now
 from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.queue_entries import check_messages, check_records, entries_of, write_entries
 

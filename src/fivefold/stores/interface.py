@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from fivefold.stores.records import (
@@ -47,9 +48,8 @@ from fivefold.stores.sql.admin import (
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
 from fivefold.stores.sql.graph import EdgeWriter, EntityWriter, GraphReader
 from fivefold.stores.sql.index import IndexWriter, LexemeWriter, StatementWriter
-from fivefold.stores.sql.kept import ReadScope
 from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter
-from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
 from fivefold.stores.sql.sessions import SessionReader, SessionWriter
 from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter
@@ -141,7 +141,7 @@ class Writer:
         txn: Transaction,
         lexemes: LexemeWriter,
         vectors: VectorWriter,
-        importer: SnapshotImporter,
+        importer: Callable[[], SnapshotImporter],
         requests: Transaction,
     ) -> None:
         """`requests` is the same transaction, in which `:ns` is the namespace as the stored requests know it."""
@@ -155,10 +155,17 @@ class Writer:
         self.memories = MemoryWriter(txn, self.index, self.forgotten)
         self.feedback = FeedbackWriter(txn)
         self.admin = AdminWriter(txn)
-        self.queue = QueueWriter(txn, requests)
-        self.importer = importer
+        self._importer = importer
         self._txn = txn
         self._requests = requests
+
+    @cached_property
+    def importer(self) -> SnapshotImporter:
+        return self._importer()
+
+    @cached_property
+    def queue(self) -> QueueWriter:
+        return QueueWriter(self._txn, self._requests)
 
     @property
     def removed(self) -> list[str]:

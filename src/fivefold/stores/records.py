@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from fivefold.values.decay import Decay
 from fivefold.values.entities import Extraction
 from fivefold.values.memory import Memory
+from fivefold.values.query import Decay
 from fivefold.values.reports import Link
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import PassageVectors, Vector, VectorField

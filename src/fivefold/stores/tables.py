@@ -11,6 +11,7 @@ from importlib import resources
 from operator import attrgetter
 from typing import Any, Literal, cast, get_args
 
+from fivefold.stores.records import VectorSpace
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Value
 from fivefold.values.times import from_micros, to_micros
@@ -228,3 +229,12 @@ def migrations_of(package: str) -> tuple[tuple[int, str], ...]:
     entries = resources.files(package).joinpath("migrations").iterdir()
     steps = [(re.fullmatch(r"(\d{4})_\w+\.sql", entry.name), entry) for entry in entries]
     return tuple(sorted((int(match[1]), entry.read_text("utf-8")) for match, entry in steps if match))
+
+
+SPACE_COLUMNS = "key, embedder, dimension, tokens"
+
+
+def space_of(row: tuple[Any, ...]) -> VectorSpace:
+    """The space of a row that begins with `SPACE_COLUMNS`."""
+    key, embedder, dimension, tokens = row[:4]
+    return VectorSpace(key, embedder, dimension, bool(tokens))

@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, Protocol
 
-from fivefold.text.lexemes import bare, stop_words
-from fivefold.text.text_caches import empty_on_forget, text_cache
+from fivefold.text.lexemes import bare, empty_on_forget, stop_words, text_cache
 
 # The lexicon of one language: hand-written everyday words, and what was learned from parallel sentences.
 

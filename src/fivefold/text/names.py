@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
-from fivefold.text.lexemes import common_words, given_names, ordinary_words, stop_words
-from fivefold.text.patterns import words_of
-from fivefold.text.text_caches import empty_on_forget
+from fivefold.text.lexemes import common_words, empty_on_forget, given_names, ordinary_words, stop_words, words_of
 from fivefold.values.entities import EntityKind, Mention
 from fivefold.values.memory import ROLES
 

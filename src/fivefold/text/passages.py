@@ -9,8 +9,7 @@ from itertools import pairwise
 from math import ceil
 
 from fivefold.text.languages import with_gloss
-from fivefold.text.lexemes import lexemes
-from fivefold.text.text_caches import empty_on_forget
+from fivefold.text.lexemes import empty_on_forget, lexemes
 from fivefold.values.memory import ROLES, Facet, Memory
 from fivefold.values.times import spoken_date
 from fivefold.values.vectors import Passage, Span, VectorField

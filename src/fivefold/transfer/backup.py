@@ -34,7 +34,7 @@ from fivefold.stores.sqlite.connection import connect, number, plain_errors, row
 from fivefold.stores.sqlite.damage import check_namespace, check_rows
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.stores.sqlite.store import FIRST_VERSION
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.transfer.migrate import migrate
 from fivefold.values.open_files import is_open
 from fivefold.values.reports import Finding

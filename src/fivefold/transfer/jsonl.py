@@ -16,14 +16,14 @@ from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.interface import Reader, Writer
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.entities import Extraction, extraction_data, extraction_of
 from fivefold.values.fields import build, fields_of
-from fivefold.values.ids import content_hash, replay_id
 from fivefold.values.memory import KINDS, RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import LINK_KINDS, WITH_CHANCE, Link, Merged, Report
 from fivefold.values.serialize import Json
+from fivefold.values.times import content_hash, replay_id
 from fivefold.values.validate import (
     MAX_CONTENT,
     MAX_DEPTH,

@@ -30,7 +30,7 @@ from fivefold.stores.tables import (
     Table,
     memory_of,
 )
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.entities import Extraction
 from fivefold.values.serialize import Value
 from fivefold.writing.draft import index_entry

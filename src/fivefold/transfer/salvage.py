@@ -26,11 +26,10 @@ from fivefold.stores.tables import MEMORY_COLUMNS, memory_of
 from fivefold.transfer.backup import connection_to
 from fivefold.transfer.jsonl import draft_of, import_jsonl, line_of
 from fivefold.values.entities import extraction_of
-from fivefold.values.ids import is_hash_of
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link
 from fivefold.values.serialize import Json, Value
-from fivefold.values.times import utc_now
+from fivefold.values.times import is_hash_of, utc_now
 from fivefold.writing.extract import extractor
 from fivefold.writing.rebuild import rebuild
 from fivefold.writing.sessions import refresh_session

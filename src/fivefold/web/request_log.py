@@ -22,8 +22,7 @@ from fivefold.service.metrics import RequestObserver, RequestSummary
 from fivefold.service.tracing import current_tracer
 from fivefold.text.display import escaped, visible
 from fivefold.values.access import Caller
-from fivefold.values.ids import new_id
-from fivefold.values.times import iso
+from fivefold.values.times import iso, new_id
 
 UNMATCHED = "unmatched"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

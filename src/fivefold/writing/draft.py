@@ -17,9 +17,9 @@ from fivefold.text import passages
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.text.secrets_in_text import PASSWORD_KINDS, find_secrets, kind_of_key, mask_secrets
 from fivefold.values.entities import Extraction, Extractor
-from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, Memory, Record, origin_of
 from fivefold.values.reports import Link, Merged, Report
+from fivefold.values.times import content_hash, new_id
 from fivefold.values.validate import MAX_NAME
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import Writer
-from fivefold.text.text_caches import empty_text_caches
-from fivefold.values.ids import content_hash
+from fivefold.text.lexemes import empty_text_caches
 from fivefold.values.memory import Memory, Record, RecordChanges, record_of
 from fivefold.values.reports import BY_HAND, Report, Sweep
+from fivefold.values.times import content_hash
 from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.draft import Draft, ReportBuilder, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add

@@ -11,9 +11,9 @@ from typing import Literal
 
 from fivefold.errors import InvalidInput
 from fivefold.settings import Settings
-from fivefold.values.ids import replay_id
 from fivefold.values.memory import Record, origin_of, record_of
 from fivefold.values.serialize import Json
+from fivefold.values.times import replay_id
 from fivefold.values.validate import (
     MAX_NAME,
     checked_name,

@@ -22,7 +22,7 @@ from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader, Writer
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.memory import Record, record_of
 from fivefold.values.reports import Report
 from fivefold.writing.draft import (

@@ -9,11 +9,10 @@ from datetime import datetime, timezone
 
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import QueueEntry, Writer
-from fivefold.values.ids import new_id
 from fivefold.values.memory import RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.reports import Report
 from fivefold.values.serialize import plain
-from fivefold.values.times import in_zone
+from fivefold.values.times import in_zone, new_id
 from fivefold.writing.draft import ReportBuilder, draft, without_secrets
 from fivefold.writing.messages import MessageReader
 from fivefold.writing.pipeline import check, write_checked

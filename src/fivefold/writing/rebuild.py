@@ -14,7 +14,7 @@ from fivefold.models.embedders import RETIRED, Embedder, embed_texts, gives_toke
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros
 from fivefold.writing.draft import all_entries, centre, read_texts

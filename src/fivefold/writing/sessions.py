@@ -14,8 +14,8 @@ from fivefold.namespace import Namespace
 from fivefold.stores.interface import Reader, SpaceState, Writer
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.entities import Extraction
-from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import Memory, Record, origin_of
+from fivefold.values.times import content_hash, new_id
 from fivefold.values.vectors import Vector, VectorField
 from fivefold.writing.draft import Draft, MemoryVectors, centre, index_entry, new_memory, read_texts
 

@@ -22,7 +22,7 @@ import apsw
 
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.stores import POSTGRES
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 from fivefold_bench.faults.operations import MOVES, WRITES, CopyToServer
 from fivefold_bench.faults.task import Account, EnoughDone, Journal, Task, Verdict

@@ -20,7 +20,7 @@ import numpy as np
 
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.models.embedders import DEFAULT, embedder
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.version import VERSION
 from fivefold_bench.data import Dataset
 from fivefold_bench.locomo import load

@@ -19,8 +19,8 @@ from fivefold.engine import Engine
 from fivefold.evaluation import Question
 from fivefold.models.embedders import DEFAULT, TokenEmbedder, embedder, unit
 from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.text.display import bar
 from fivefold.text.passages import attributed_text, passages_of
-from fivefold.text.progress import bar
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json, plain
 from fivefold.values.times import spoken_date

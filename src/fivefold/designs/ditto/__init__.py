@@ -21,14 +21,14 @@ from fivefold.models.weights import (
     shipped_heads,
     without,
 )
-from fivefold.retrieval.fuse import Fusion, Shares
 from fivefold.retrieval.protocols import BaseRoute, SearchContext
 from fivefold.retrieval.recipe import FusionSpec
+from fivefold.retrieval.retrieve import Fusion, Shares
 from fivefold.stores.records import Composite, FusedHit
 from fivefold.text.time_grammar import EARLIEST
-from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.fields import About
 from fivefold.values.filters import Filter
+from fivefold.values.query import Decay, age_in_days
 from fivefold.values.recall_trace import RouteHit, RoutePlan
 from fivefold.values.vectors import QuestionReading, Vector
 

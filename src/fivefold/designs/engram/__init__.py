@@ -15,14 +15,13 @@ from fivefold.models.embedders import Matrix, unit
 from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.protocols import CosineRoute, Pool, SearchContext, Stage
 from fivefold.retrieval.stages.reading import RERANKED, log_odds
-from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
-from fivefold.values.ids import content_hash
 from fivefold.values.memory import Type
-from fivefold.values.query import Window
+from fivefold.values.query import Decay, Window, age_in_days
 from fivefold.values.recall_trace import Candidate, RouteHit, StageNote
 from fivefold.values.serialize import Value
+from fivefold.values.times import content_hash
 from fivefold.values.vectors import Passage, Vector, VectorField
 
 # Association: modern Hopfield retrieval, which completes a cue to the pattern it belongs to (E7).

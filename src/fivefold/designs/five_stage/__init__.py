@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from fivefold.retrieval.protocols import Pool, SearchContext, Stage
-from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.fields import About
 from fivefold.values.memory import Type
+from fivefold.values.query import Decay, age_in_days
 from fivefold.values.serialize import Value
 
 

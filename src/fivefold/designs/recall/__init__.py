@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated
 
-from fivefold.retrieval.fuse import Fusion, Shares
 from fivefold.retrieval.protocols import BaseRoute, Options, SearchContext
+from fivefold.retrieval.retrieve import Fusion, Shares
 from fivefold.retrieval.routes import ROUTES
 from fivefold.stores.interface import TYPE_VOCABULARY, Reader
 from fivefold.stores.records import AliasMatch

@@ -15,10 +15,8 @@ from string import punctuation
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.models.bert import MAX_TOKENS, Batch, Ids, Session, ShippedModel
-from fivefold.models.embedders import Matrix, Progress, unit
-from fivefold.models.token_vectors import pack, packed_size
-from fivefold.models.word_pieces import word_pieces
+from fivefold.models.bert import MAX_TOKENS, Batch, Ids, Session, ShippedModel, word_pieces
+from fivefold.models.embedders import Matrix, Progress, pack, packed_size, unit
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 # Words without a token vector of their own: they join other words and answer no question by themselves.

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from fivefold.errors import EmbedderError, MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, pad, session
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, pad, session, word_pieces
 from fivefold.models.embedders import Matrix, Progress, unit
 from fivefold.models.remote import PackagedModel, RemoteError, post
-from fivefold.models.word_pieces import word_pieces
 
 # Any model of the fastembed catalogue, fetched by fastembed itself at first use.
 

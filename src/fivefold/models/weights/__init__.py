@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from fivefold.models.shipped import FOLDER, BadModel, Tensor, unpack
 from fivefold.models.weights.features import COUNT, features
-from fivefold.values.decay import Curve, Decay
-from fivefold.values.query import Weights
+from fivefold.values.query import Curve, Decay, Weights
 from fivefold.values.vectors import Vector
 
 __all__ = [

@@ -11,9 +11,8 @@ from typing import Annotated
 import numpy as np
 
 from fivefold.errors import FivefoldError
-from fivefold.models.embedders import Embedder, TokenEmbedder, gives_tokens
+from fivefold.models.embedders import Embedder, TokenEmbedder, best_matches, gives_tokens, similarities
 from fivefold.models.embedders.fivefold_minilm import SKIPPED_WORDS
-from fivefold.models.token_vectors import best_matches, similarities
 from fivefold.namespace import Namespace
 from fivefold.retrieval.protocols import CosineRoute, LatePassage, SearchContext
 from fivefold.retrieval.relations import rows_standing_in

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from fivefold.retrieval.protocols import NoConstants, Pool, SearchContext, Stage, best_first
-from fivefold.retrieval.recipe import StageSpec
+from fivefold.retrieval.protocols import NoConstants, Pool, Stage, best_first
 from fivefold.retrieval.relations import EndedConstants, Repeats, lower_ended, repeats
 from fivefold.retrieval.stages.reading import (
     CrossEncoder,
@@ -21,7 +18,6 @@ from fivefold.retrieval.stages.selection import (
     Coverage,
     StandingPlaces,
     SupportConstants,
-    admit,
     chance,
     coverage,
     scale,
@@ -72,19 +68,4 @@ STAGES = Registry[Stage](
 """Every stage by its name in recipes; a reference loads the design that has it."""
 
 
-def run_stages(pool: Pool, context: SearchContext, specs: Sequence[StageSpec]) -> Pool:
-    """The recipe's stages in its order, those that run at the effort of the plan; what they add must be admitted."""
-    admitted = {candidate.memory.row for candidate in pool.candidates}
-    effort = context.plan.effort if context.plan else "normal"
-    for spec in specs:
-        if not spec.runs_at(effort):
-            pool = pool.with_idle(spec.name, f"it runs from {spec.effort} effort on")
-            continue
-        before, stage = pool, STAGES[spec.name]
-        pool = stage.run(before, context, spec.constants)
-        if pool.is_same(before):
-            pool = pool.with_idle(spec.name, stage.rests)
-    return admit(pool, context, admitted)
-
-
-__all__ = ["STAGES", "Pool", "Stage", "best_first", "run_stages"]
+__all__ = ["STAGES", "Pool", "Stage", "best_first"]

@@ -15,8 +15,7 @@ from fivefold.retrieval.protocols import NoConstants, Pool, SearchContext, are_s
 from fivefold.retrieval.recipe import Unit
 from fivefold.retrieval.relations import lower_score
 from fivefold.retrieval.routes.searches import STANDING
-from fivefold.text.lexemes import lexemes
-from fivefold.text.text_caches import text_cache
+from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory

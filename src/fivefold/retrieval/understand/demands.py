@@ -12,8 +12,7 @@ from fivefold.retrieval.understand.wording import foreign_demands, foreign_time,
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
 from fivefold.text.calendar_words import MONTH_NAMES, NUMBERS, WEEKDAY_NAMES
-from fivefold.text.lexemes import lexemes, stop_words
-from fivefold.text.patterns import lower_case, phrase
+from fivefold.text.lexemes import lexemes, lower_case, phrase, stop_words
 from fivefold.text.time_grammar import EARLIEST, Reach, find_window
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Session, Type

@@ -3,21 +3,343 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, TypeVar
 
 from fivefold.retrieval.understand.demands import Clock, find_cues, find_demands, main_intent, subject_words, time_of
 from fivefold.retrieval.understand.entities import resolve
-from fivefold.retrieval.understand.parts import question_parts
 from fivefold.retrieval.understand.wording import Rewording, mend, translated
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
+from fivefold.text.calendar_words import MONTH_NAMES, NUMBERS, WEEKDAY_NAMES
 from fivefold.text.languages import language_of
 from fivefold.text.lexemes import Gender, given_names, lexemes
 from fivefold.values.entities import CO_MENTION
 from fivefold.values.query import Cue, Demand, EntityRef, Meaning, NamePrior, Query
 from fivefold.values.times import in_zone
+
+# Questions of several parts: "which came first, the move or the wedding?" needs a memory for each of the two.
+
+MAX_QUESTION = 600
+"""Characters at the end of a question that are read; in a longer text the question stands at the end."""
+MAX_PARTS = 5
+MAX_PART = 200
+"""Characters of a part; a longer one is not what the question puts side by side."""
+
+_WEAK = (
+    *MONTH_NAMES,
+    *WEEKDAY_NAMES,
+    *NUMBERS,
+    "happen occur event thing stuff item one other often many much long far time day week weekend month year hour"
+    " minute second first last next today yesterday tomorrow tonight noon midnight morning evening night breakfast"
+    " lunch dinner bed christmas easter new eve spring summer autumn winter",
+)
+"""Words that name nothing to search for."""
+
+_UNITS = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?)"
+_DET = r"(?:the|my|our|his|her|their|your|an?|this|that|these|those|some|[\w-]+['’]s)\b"
+_PRONOUN = r"(?:i|we|you|he|she|they|it)\b"
+_CAPITAL = r"(?-i:[A-Z])"
+_AUXILIARY = r"(?:did|do|does|have|has|had|was|were|is|are|am|will|would|should|can|could)\b"
+_PREPOSITION = r"(?:on|in|at|to|for|from|with|about|of|by|into|during)\b"
+_MORE = (
+    r"(?:first|last|earlier|later|sooner|earliest|latest|more|most|less|least|fewer|better|best|worse|worst|older|oldest"
+    r"|newer|newest|younger|youngest|longer|longest|shorter|shortest|bigger|biggest|larger|largest|smaller|smallest"
+    r"|higher|highest|lower|lowest|cheaper|cheapest|taller|tallest|heavier|heaviest|lighter|lightest|faster|fastest"
+    r"|slower|slowest|further|furthest|farther|closer|closest|nearer|nearest|harder|easier|stronger|warmer|colder"
+    r"|hotter|cooler|busier|louder|quieter)\b"
+)
+_QUESTION_WORD = (
+    r"(?:(?:what|who|whom|whose|where|when|why|how)(?:['’]s)?\b"
+    rf"|which (?:[\w'’-]+ ){{0,3}}?{_AUXILIARY})"
+)
+_OPENING = (
+    r"(?:(?:hey|hi|hello|ok|okay|so|and|also|well|please|now|btw|by the way|question)[,:]? )*"
+    r"(?:(?:(?:can|could|would|will) you (?:please )?(?:tell me|remind me|say|check|work out|calculate|figure out)"
+    r"|tell me|remind me|do you (?:know|remember|recall)|i(?:['’]d like| want| need) to know|i(?:['’]m| was) wondering"
+    r"|any idea),? )?"
+)
+_SENTENCES = r"(?<=[.!?])\s+|\n+"
+_FIXED_PAIRS = (
+    r"\b(?:salt and pepper|bed and breakfast|rock and roll|fish and chips|bread and butter|mac and cheese|gin and tonic"
+    r"|black and white|arts and crafts|research and development|pros and cons|health and safety|terms and conditions"
+    r"|wear and tear|drum and bass|bits and pieces|peanut butter and jelly|ham and cheese|back and forth)\b"
+)
+_JOINED = r"\b(?:and|or|but|than|between|before|after|since|until|till|by the time|when|from)\b|[:;]| [–—-] |\?[^?]*\?"
+"""Without any of these a question has one part: a quick look, right for many."""
+_FILLER = r"(?:do you (?:know|remember|recall)|can you (?:help|tell me)|any ideas?|right|ok(?:ay)?|how are you)\b[^ ]*$"
+_NO_BREAK = "\u00a0"
+
+
+def question_parts(question: str) -> tuple[str, ...]:
+    """The parts of a question to be searched one by one; nothing if it has one part."""
+    if not _compiled(_JOINED).search(question[-MAX_QUESTION:]):
+        return ()
+    asked = _asked(question)
+    for sentence in asked:
+        for find in _FORMS:
+            parts = find(sentence)
+            if parts is not None:
+                return _checked(parts)
+    clauses = [clause for sentence in asked for clause in _clauses(sentence)]
+    return _checked(clause for clause in clauses if _compiled(_CLAUSE).match(clause))
+
+
+def _asked(question: str) -> list[str]:
+    """The sentences at the end that ask something, without the words in front of a question."""
+    question = question.strip()
+    sentences = [" ".join(sentence.split()) for sentence in _compiled(_SENTENCES).split(question[-MAX_QUESTION:])]
+    if len(question) > MAX_QUESTION:
+        sentences = sentences[1:]
+    asking = [sentence for sentence in sentences if sentence.endswith("?")] or sentences[-1:]
+    joined: list[str] = []
+    for text in asking:
+        whole = _compiled(_FIXED_PAIRS).sub(lambda match: match[0].replace(" ", _NO_BREAK), text.rstrip(" .!?"))
+        sentence = whole[_match_end(_OPENING, whole) :]
+        if _compiled(_FILLER).match(sentence):
+            continue
+        if joined and _compiled(_ALTERNATIVE).match(sentence):
+            joined[-1] += f", {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The expression, compiled at its first use, since most commands ask no question."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _match_end(pattern: str, text: str) -> int:
+    match = _compiled(pattern).match(text)
+    return match.end() if match else 0
+
+
+_ALTERNATIVE = rf"(?!{_QUESTION_WORD}|{_AUXILIARY}|which\b).+ or "
+"""A sentence that goes on with the question before it: "Which came first? The move or the wedding?"."""
+
+
+def _checked(parts: Iterable[str]) -> tuple[str, ...]:
+    """The parts as they are searched; nothing unless each of at least two names something."""
+    clean = tuple(dict.fromkeys(map(_clean, parts)))
+    fit = len(clean) > 1 and all(len(part) <= MAX_PART and _names_something(part) for part in clean)
+    return clean[:MAX_PARTS] if fit else ()
+
+
+_NUMBERING = r"\(?\d+[.)]\s+"
+_JOINING = r"(?:either|both|also|then|and|or)\s+"
+
+
+def _clean(part: str) -> str:
+    part = " ".join(part.split()).strip(' ,;:.?!"“”()–—-')
+    for pattern in (_NUMBERING, _JOINING):
+        part = part[_match_end(pattern, part) :]
+    return part[1:-1] if part[:1] == part[-1:] == "'" else part
+
+
+def _names_something(part: str) -> bool:
+    return any(word not in _weak_lexemes() and not word.isdigit() for word in lexemes(part))
+
+
+@cache
+def _weak_lexemes() -> frozenset[str]:
+    return frozenset(lexemes(" ".join(_WEAK)))
+
+
+# One function for each form of question: its parts, or None if the question is not of that form.
+
+_COLON = r"(?P<before>[^:]{3,}?)\s*(?::| [–—-]) (?P<behind>.+)"
+_ORDERING = (
+    rf"\b(?:{_MORE}|order|sequence|chronolog\w+|timeline|rank|sort|arrange|compare|following|total|sum|combined"
+    r"|between)\b"
+)
+
+
+def _listed(sentence: str) -> list[str] | None:
+    """Things behind a colon, or before it: "what is the order of these: the move, the wedding, the exam"."""
+    match = _compiled(_COLON).fullmatch(sentence)
+    if match is None:
+        return None
+    lead, items = match["before"], match["behind"]
+    if not _compiled(_ORDERING).search(lead):
+        lead, items = items, lead
+    found = _items(items)
+    return found if _compiled(_ORDERING).search(lead) and len(found) > 1 else None
+
+
+_CHOICE = (
+    rf"(?P<lead>(?:{_QUESTION_WORD}|which\b|of\b|in\b|did\b)[^?]*?\b{_MORE}[^,;–—?]*?)"
+    rf"(?:[,;–—]| -|(?= (?:{_DET}|{_PRONOUN}))) (?P<items>.+\bor\b.+)"
+)
+_YES_NO_CHOICE = (
+    rf"{_AUXILIARY} (?P<items>.+ or .+?)(?P<verb> (?:happen|come|occur|take place|start|begin|end|arrive|finish|win"
+    rf"|cost|weigh|last|leave))? {_MORE}(?: (?:often|recently|of all))?"
+)
+_MIDDLE_CHOICE = rf"{_AUXILIARY} (?P<a>.+?) {_MORE} (?P<b>.*\bor .+)"
+_VERB = rf"\bdid (?:{_PRONOUN}|{_CAPITAL}[\w'’-]+|my \w+) (?P<verb>[a-z]+)"
+_EMPTY_VERBS = frozenset("do did happen come came occur take".split())
+_ASIDE = r",? and (?:by )?how (?:much|many|long)\b.*$"
+
+
+def _chosen(sentence: str) -> list[str] | None:
+    """One of several: "which came first, the move or the wedding", "did I buy the tent or the kayak first"."""
+    match = _compiled(_CHOICE).fullmatch(sentence)
+    if match:
+        items = _items(_compiled(_ASIDE).sub("", match["items"]))
+        verb = _compiled(_VERB).search(match["lead"])
+        if verb and verb["verb"].lower() not in _EMPTY_VERBS and all(map(_is_noun, items)):
+            return [f"{verb['verb']} {item}" for item in items]
+        return items
+    match = _compiled(_YES_NO_CHOICE).fullmatch(sentence)
+    if match:
+        verb_after = (match["verb"] or "").strip()
+        tail = "" if verb_after.lower() in {*_EMPTY_VERBS, "take place"} else f" {verb_after}"
+        return [f"{item}{tail}" for item in _spread(_items(_without_subject(match["items"])))]
+    match = _compiled(_MIDDLE_CHOICE).fullmatch(sentence)
+    return _spread(_items(_without_subject(f"{match['a']} {match['b']}"))) if match else None
+
+
+_ORDER = (
+    rf"(?:in (?:what|which) order {_AUXILIARY}|(?:what|which)(?:['’]s| is| was) the (?:\w+ )?(?:order|sequence)"
+    r" (?:of|in which|that)) (?P<items>.+?)(?: (?:happen|happened|come|came|occur|occurred|take place|took place))?"
+    r"(?:,? (?:from .+|chronologically))?"
+)
+
+
+def _ordered(sentence: str) -> list[str] | None:
+    """Things to put in order: "in what order did I visit Oslo, Rome and Bath"."""
+    match = _compiled(_ORDER).fullmatch(sentence)
+    if match is None:
+        return None
+    items = _items(_without_subject(match["items"]))
+    named = [item for item in items if _names_something(item)]
+    return _spread(named) if len(named) > 1 else None
+
+
+_HOW_LONG = rf"how (?:long|soon|far|(?:many|few) (?:\w+ )?{_UNITS}|much (?:\w+ )?time)\b"
+_BETWEEN = rf"(?:{_HOW_LONG}|how (?:much|big|large)\b|what(?:['’]s| is| was)\b).*?\bbetween"
+_EVENT_NEXT = rf"(?=when\b|{_DET}|{_PRONOUN}|{_CAPITAL})"
+_DISTANCES = (
+    rf"{_BETWEEN} (?P<a>.+?) and {_EVENT_NEXT}(?P<b>.+)",
+    rf"{_BETWEEN} (?P<a>.+?) and (?P<b>.+)",
+    rf"{_HOW_LONG}[^,]{{0,30}}?\b(?:before|after|since) (?P<a>.+?),? (?:did|had|that|until) (?P<b>.+)",
+    rf"{_HOW_LONG}[^,]{{0,30}}?\b(?:before|after|since) (?P<a>.+?),? {_AUXILIARY} (?P<b>.+)",
+    rf"{_HOW_LONG} (?:did|had|was|were|have|has) (?P<a>.+?),? (?:before|until|till|by the time) (?P<b>.+)",
+    rf"{_HOW_LONG} had (?P<a>.+?),? when (?P<b>.+)",
+    rf"{_HOW_LONG}.*?\b(?:pass\w*|elapsed?|went by|was it|did it take|were there)\b.*?"
+    r"\bfrom (?P<a>.+?) (?:to|until|till) (?P<b>.+)",
+    r"how old (?:was|were) (?P<a>.+?) when (?P<b>.+)",
+)
+
+
+def _apart(sentence: str) -> list[str] | None:
+    """Two events and the time between them: "how long before the launch did I hire Tom"."""
+    for pattern in _DISTANCES:
+        match = _compiled(pattern).fullmatch(sentence)
+        if match:
+            return [text[_match_end(r"(?:when|that) ", text) :] for text in (match["a"], match["b"])]
+    return None
+
+
+_NOT_A_THING = (
+    rf"(?:\d|(?:{'|'.join(NUMBERS)}|half|once|twice|usual|ever|before|expected|last|this|that)\b"
+    rf"|{_PRONOUN}|an? {_UNITS})"
+)
+_HOW_MUCH_MORE = rf"how (?:much|many|far|long)? ?{_MORE}.*?\b{_AUXILIARY} (?P<a>.+?) than (?!{_NOT_A_THING})(?P<b>.+)"
+_MORE_THAN = rf"{_AUXILIARY} (?P<a>.+?) {_MORE}(?P<middle>(?: [\w'’-]+){{0,5}}?) than (?!{_NOT_A_THING})(?P<b>.+)"
+_ON = rf"(?P<word>{_PREPOSITION}) "
+
+
+def _compared(sentence: str) -> list[str] | None:
+    """Two things of which one is more: "is the bike more expensive than the kayak"."""
+    match = _compiled(_HOW_MUCH_MORE).fullmatch(sentence) or _compiled(_MORE_THAN).fullmatch(sentence)
+    if match is None:
+        return None
+    first = _without_subject(match["a"])
+    middle = (match.groupdict().get("middle") or "").strip()
+    preposition = _compiled(_ON).match(f"{middle} ")
+    if preposition:
+        return _spread([f"{first} {middle}", match["b"].removeprefix(f"{preposition['word']} ")])
+    return _spread([first, match["b"]])
+
+
+_TOTAL = r",? ?\b(?:in total|altogether|combined(?! \w+ (?:of|for)\b)|in all|all together|together|overall)\b,? ?"
+_SUMS = (
+    rf".*\b(?:total|sum)\b.*? {_PRONOUN}(?:['’]ve| have| had)? (?P<items>.+ and .+)",
+    r".*\b(?:total|sum|combined)\b(?: [\w'’-]+){0,3}? (?:of|for|on|from) (?P<items>.+ and .+)",
+    rf"(?:how (?:much|many|long|far)|what)\b.*? {_AUXILIARY} (?:{_PRONOUN}|{_CAPITAL}[\w'’-]+) (?P<items>.+ and .+)",
+    rf"how (?:much|many|long|far|heavy|old)\b.*? {_AUXILIARY} (?P<items>(?:{_DET}|{_CAPITAL}).* and .+?)"
+    r"(?P<verb> (?:cost|weigh|take|last|earn|make|spend|pay|eat|drink|run|read))?",
+    rf"how (?:many|much) (?P<items>.+ and .+?) {_AUXILIARY} (?P<verb>.+)",
+)
+
+
+def _summed(sentence: str) -> list[str] | None:
+    """Things whose sum is asked for: "what is the total I spent on the bike and the helmet"."""
+    text = _compiled(_TOTAL).sub(" ", sentence).strip()
+    if text == sentence and not _compiled(r"\b(?:total|sum|combined)\b").search(sentence):
+        return None
+    for pattern in _SUMS:
+        match = _compiled(pattern).fullmatch(text)
+        if match:
+            tail = f" {verb.strip()}" if (verb := match.groupdict().get("verb")) else ""
+            return [f"{item}{tail}" for item in _spread(_items(match["items"]))]
+    return None
+
+
+_FORMS: Sequence[Callable[[str], list[str] | None]] = (_listed, _chosen, _ordered, _apart, _compared, _summed)
+
+_NEXT_CLAUSE = rf"(?:,? (?:and|but|or)|;)(?: also| then)? (?={_QUESTION_WORD})"
+_CLAUSE = rf"{_QUESTION_WORD}|which\b|{_AUXILIARY}"
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The questions of a sentence, each with its own question word."""
+    clauses = _compiled(_NEXT_CLAUSE).split(sentence)
+    return clauses if all(map(_compiled(_CLAUSE).match, clauses)) else [sentence]
+
+
+_LIST_END = r",\s*(?:and|or) "
+_COMMAS = r"\s*[,;]\s*(?:(?:and|or) )?"
+_COMMAS_AND_WORDS = r"\s*[,;]\s*(?:(?:and|or) )?| (?:and|or) "
+_WITHOUT_SUBJECT = rf"{_PRONOUN} "
+_HEAD = rf"(?P<head>(?:{_CAPITAL}[\w'’-]+ )?(?:(?!{_DET})(?-i:[a-z])[\w'’-]* )+?)(?={_DET}|{_CAPITAL}|\d)"
+_NOUN = rf"{_DET}|{_CAPITAL}|\d|[\w'’-]+$"
+
+
+def _items(text: str) -> list[str]:
+    """The things of a list; with a comma before its last "and", other words "and" belong to the things."""
+    separator = _COMMAS if _compiled(_LIST_END).search(text) else _COMMAS_AND_WORDS
+    return [item for item in _compiled(separator).split(text) if item.strip()]
+
+
+def _without_subject(text: str) -> str:
+    return text[_match_end(_WITHOUT_SUBJECT, text) :]
+
+
+def _is_noun(item: str) -> bool:
+    """Whether a thing of a list has no verb of its own, as far as its first word tells."""
+    return _compiled(_NOUN).match(item) is not None
+
+
+def _spread(items: Sequence[str]) -> list[str]:
+    """The verb in front of the first thing, put in front of the others too: "buy the tent", "buy the kayak"."""
+    if not items:
+        return []
+    first, *others = items
+    match = _compiled(_HEAD).match(first)
+    words = first.split(" ")
+    if match:
+        head = match["head"]
+    elif 1 < len(words) <= 3 and all(" " not in item for item in others):
+        head = " ".join(words[:-1]) + " "
+    else:
+        return list(items)
+    return [first, *(f"{head}{item}" if _is_noun(item) else item for item in others)]
+
 
 # A question that follows others, written out so that it can be read alone: 'when is it?' names what it asks about.
 

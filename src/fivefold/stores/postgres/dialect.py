@@ -13,7 +13,7 @@ import numpy.typing as npt
 import psycopg
 
 from fivefold.stores.sql.scope import Dialect, Transaction
-from fivefold.text.text_caches import empty_on_forget
+from fivefold.text.lexemes import empty_on_forget
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Values = Sequence[Any] | Mapping[str, Any]

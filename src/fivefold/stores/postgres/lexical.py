@@ -19,8 +19,7 @@ from typing import Any
 from fivefold.stores.postgres.dialect import lexeme_key
 from fivefold.stores.records import Entry
 from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter, packed_counts
-from fivefold.stores.sql.kept import Kept
-from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.scope import Kept, Transaction
 from fivefold.values.memory import TYPES
 
 FEW = 1_000

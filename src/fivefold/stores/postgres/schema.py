@@ -10,7 +10,7 @@ from fivefold.errors import NewerSchema, StoreError
 from fivefold.stores.postgres.connection import look_in, search_path
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.sql.kept import LABELLED, label_rows
+from fivefold.stores.sql.scope import LABELLED, label_rows
 from fivefold.stores.tables import migrations_of
 from fivefold.values.vectors import FIELDS
 

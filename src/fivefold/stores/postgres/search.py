@@ -22,11 +22,11 @@ from fivefold.stores.postgres.vectors import VectorCounts, search_each, text_of
 from fivefold.stores.records import CONSIDERED_PER_HIT, Arm, Composite, FusedHit, VectorSpace, Walk
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.kept import ALL, Kept, ReadScope
+from fivefold.stores.sql.scope import ALL, Kept, ReadScope
 from fivefold.stores.sql.search import SIDES, SearchReader, best_of_side, sessions_of, texts_for, turns_near
-from fivefold.stores.sql.vectors import space_of
-from fivefold.values.decay import Curve
+from fivefold.stores.tables import space_of
 from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.query import Curve
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
@@ -38,7 +38,7 @@ LEFT: dict[Curve, str] = {
     "gaussian": "exp(-ln(2.0::float8) * lives * lives)",
     "step": "CASE WHEN lives < 1 THEN 1.0 ELSE 0.0 END",
 }
-"""The curves of `fivefold.values.decay` in SQL."""
+"""The curves of `fivefold.values.query` in SQL."""
 
 _TOTAL = (
     "SELECT arm, memory, rank, score, share, sum(share) OVER (PARTITION BY memory) AS total FROM shares "

@@ -184,7 +184,7 @@ class PostgresWriter(Writer):
 
     def __init__(self, txn: PostgresTransaction) -> None:
         lexemes, vectors = PostgresLexemeWriter(txn), PostgresVectorWriter(txn)
-        super().__init__(txn, lexemes, vectors, PostgresSnapshotImporter(txn, lexemes, vectors), txn)
+        super().__init__(txn, lexemes, vectors, partial(PostgresSnapshotImporter, txn, lexemes, vectors), txn)
         self._pg = txn
 
     def finish(self) -> None:

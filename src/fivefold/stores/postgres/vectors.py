@@ -20,7 +20,7 @@ from psycopg.pq import Format
 from fivefold.stores.postgres.dialect import PostgresTransaction
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.records import SpaceState, VectorSpace
-from fivefold.stores.sql.kept import ALL, Kept
+from fivefold.stores.sql.scope import ALL, Kept
 from fivefold.stores.sql.vectors import VectorWriter, unsound_passages
 from fivefold.stores.tables import Row
 from fivefold.values.vectors import FIELDS, Vector, VectorField

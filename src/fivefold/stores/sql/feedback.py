@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from fivefold.stores.records import Feedback, LoggedRecall, PastQuestion
-from fivefold.stores.sql.kept import ReadScope
-from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.tables import compact
 from fivefold.values.times import to_micros
 

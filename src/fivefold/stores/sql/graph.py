@@ -10,8 +10,7 @@ from datetime import datetime
 from itertools import combinations
 
 from fivefold.stores.records import AliasMatch, NewEdge, Walk
-from fivefold.stores.sql.kept import ReadScope
-from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
 from fivefold.text.names import ONE_HOLDER, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation

@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fivefold.stores.records import Entry, VectorSpace
 from fivefold.stores.sql.graph import EdgeWriter, EntityWriter
-from fivefold.stores.sql.kept import LABELLED, label_rows, put_labels
-from fivefold.stores.sql.scope import Scope, Transaction
+from fivefold.stores.sql.scope import LABELLED, Scope, Transaction, label_rows, put_labels
 from fivefold.stores.sql.search import MOST_TIMES, put_times
 from fivefold.stores.sql.sessions import SessionWriter
-from fivefold.stores.sql.vectors import SPACE_COLUMNS, VectorWriter, missing_vectors, space_of, unsound_passages
+from fivefold.stores.sql.vectors import VectorWriter, missing_vectors, unsound_passages
+from fivefold.stores.tables import SPACE_COLUMNS, space_of
 from fivefold.values.entities import Statement
-from fivefold.values.ids import is_hash_of
 from fivefold.values.memory import Memory
 from fivefold.values.reports import BY_HAND, WITH_CHANCE, Finding, LinkKind
-from fivefold.values.times import to_micros
+from fivefold.values.times import is_hash_of, to_micros
 from fivefold.values.vectors import FIELDS
 
 READ_LINKS = "relation IN ('likely', 'repeats')"

@@ -11,14 +11,13 @@ from hashlib import blake2b
 
 from fivefold.stores.records import Entry, LinkedPair, Succession
 from fivefold.stores.sql.index import READ_LINKS, IndexWriter, link_memories
-from fivefold.stores.sql.kept import FilterConditions, put_labels
-from fivefold.stores.sql.scope import COLUMNS, Scope, Transaction
+from fivefold.stores.sql.scope import COLUMNS, FilterConditions, Scope, Transaction, put_labels
 from fivefold.stores.tables import MEMORY_COLUMNS, compact, memory_of, micros_or_none, moment_or_none, values_of
 from fivefold.values.entities import Extraction, Mention, extraction_data
 from fivefold.values.filters import Filter
-from fivefold.values.ids import content_hash as hash_of
 from fivefold.values.memory import Memory, Type
 from fivefold.values.reports import Link, LinkKind, ReadKind
+from fivefold.values.times import content_hash as hash_of
 from fivefold.values.times import from_micros, to_micros
 from fivefold.values.validate import MAX_TAGS
 

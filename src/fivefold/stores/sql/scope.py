@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +16,8 @@ import numpy.typing as npt
 
 from fivefold.stores.tables import MEMORY_COLUMNS, memory_of
 from fivefold.values.entities import Extraction, extraction_of
-from fivefold.values.memory import Memory
+from fivefold.values.filters import EVERYTHING, Filter, MetadataTest, word_forms
+from fivefold.values.memory import TAG, TYPES, Memory, Type, labels_of, text_label
 from fivefold.values.times import to_micros, utc_now
 
 
@@ -167,3 +171,246 @@ class Transaction(Scope):
     def at(self, row: int) -> Memory | None:
         """The memory at a row."""
         return self.memory("row = :row", row=row)
+
+
+# Filters: their conditions, the labels by which they find memories, and the rows they leave, found once a recall.
+
+_COLUMNS = {"types": "type", "kinds": "kind", "speakers": "speaker", "origins": "origin", "session_ids": "session_id"}
+_SCANNED = ("type", "kind", "origin")
+"""Columns of few values: their indexes would find too many memories to begin with."""
+
+
+INSERT_LABELS = "INSERT INTO memory_labels (namespace, name, value, memory) VALUES (?, ?, ?, ?)"
+LABELLED = "(tags <> '[]' OR metadata <> '{}')"
+"""The condition that a memory may have labels."""
+
+
+def put_labels(txn: Transaction, row: int, memory: Memory) -> None:
+    """Store the labels of a memory."""
+    if memory.tags or memory.metadata:
+        labels = labels_of(memory.tags, memory.metadata)
+        txn.gather(_write_labels, ((txn.key, name, value, row) for name, value in labels))
+
+
+def _write_labels(txn: Transaction, rows: list[tuple[Any, ...]]) -> None:
+    txn.many(INSERT_LABELS, rows)
+
+
+def label_rows(memories: Iterable[tuple[int, int, str, str]]) -> Iterable[tuple[int, str, str, int]]:
+    """The rows of the table for memories given as namespace, row, tags and metadata."""
+    for namespace, row, tags, metadata in memories:
+        for name, value in stored_labels(tags, metadata):
+            yield namespace, name, value, row
+
+
+def stored_labels(tags: str, metadata: str) -> list[tuple[str, str]]:
+    """The labels of a memory by its columns."""
+    return labels_of(json.loads(tags), json.loads(metadata))
+
+
+class FilterConditions:
+    """The conditions of one filter, and the values of their parameters: on columns of memories, and on labels.
+
+    Where few of many memories are wanted, an index finds them: by label, speaker, session or time.
+    """
+
+    def __init__(self, keep: Filter, sql: Dialect, event_at: str = "event_at") -> None:
+        self.values: dict[str, object] = {}
+        self._sql = sql
+        self.columns = [
+            *self._columns(keep),
+            *self._times(keep, event_at),
+            *self._state(keep),
+            *(self._word(word) for word in keep.words),
+        ]
+        self.labels = [*self._labels(keep)]
+
+    def on_memories(self) -> list[str]:
+        """All conditions for a statement over memories: the first label leads to rows, others are looked up there."""
+        if not self.labels:
+            return self.columns
+        first = f"row IN (SELECT memory FROM memory_labels WHERE namespace = :ns AND {self.labels[0]})"
+        return [*self.columns, first, *self._further("memories")]
+
+    def statement(self) -> str:
+        """A statement that gives the rows of the memories that pass; one may come more than once."""
+        if not self.labels:
+            return f"SELECT row FROM memories WHERE {' AND '.join(('namespace = :ns', *self.columns))}"
+        labelled = f"FROM memory_labels AS l WHERE l.namespace = :ns AND {self.labels[0]}"
+        if not self.columns:
+            return f"SELECT l.memory AS row {' AND '.join((labelled, *self._further('l')))}"
+        rows = f"SELECT l.memory {labelled}"
+        found = ("row IN (" + rows + ")", f"{self._sql.unindexed('namespace')} = :ns", *self.columns)
+        return f"SELECT row FROM memories WHERE {' AND '.join((*found, *self._further('memories')))}"
+
+    def _further(self, table: str) -> list[str]:
+        """The labels after the first, looked up by the memory."""
+        owner, own = "memories.row" if table == "memories" else f"{table}.memory", self._sql.unindexed("o.namespace")
+        return [
+            f"EXISTS (SELECT 1 FROM memory_labels AS o WHERE {own} = :ns AND o.memory = {owner} AND {label})"
+            for label in self.labels[1:]
+        ]
+
+    def _bind(self, value: object) -> str:
+        """The name by which a statement has the value."""
+        name = f"kept{len(self.values)}"
+        self.values[name] = value
+        return f":{name}"
+
+    def _any_of(self, column: str, values: tuple[Any, ...]) -> str:
+        if len(values) == 1:
+            return f"{column} = {self._bind(values[0])}"
+        return self._sql.among(column, self._bind(self._sql.as_list(values)))
+
+    def _columns(self, keep: Filter) -> Iterator[str]:
+        for name, column in _COLUMNS.items():
+            if getattr(keep, name):
+                place = self._sql.unindexed(column) if column in _SCANNED else column
+                yield self._any_of(place, getattr(keep, name))
+
+    def _labels(self, keep: Filter) -> Iterator[str]:
+        """Single values first, which leave fewest."""
+        for tags in (*((tag,) for tag in keep.all_tags), *((keep.tags,) if keep.tags else ())):
+            yield self._labelled(TAG, self._any_of("value", tuple(map(text_label, tags))))
+        for test in sorted(keep.metadata, key=lambda test: not test.any_of):
+            yield self._labelled(test.name, self._any_of("value", test.allowed()) if test.any_of else self._range(test))
+
+    def _labelled(self, name: str, condition: str) -> str:
+        return f"name = {self._bind(name)} AND {condition}"
+
+    def _range(self, test: MetadataTest) -> str:
+        ends = test.range()
+        low, high = self._bind(ends.low), self._bind(ends.high)
+        return f"value {'>=' if ends.from_low else '>'} {low} AND value {'<=' if ends.to_high else '<'} {high}"
+
+    def _times(self, keep: Filter, event_at: str) -> Iterator[str]:
+        for column, sign, moment in (
+            (event_at, ">=", keep.since),
+            (event_at, "<", keep.until),
+            ("created_at", ">=", keep.written_since),
+            ("created_at", "<", keep.written_until),
+        ):
+            if moment is not None:
+                yield f"{column} {sign} {self._bind(to_micros(moment))}"
+
+    def _state(self, keep: Filter) -> Iterator[str]:
+        if keep.superseded is not None:
+            yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if keep.superseded else ''}NULL"
+        if keep.pinned is not None:
+            yield f"pinned = {int(keep.pinned)}"
+        if keep.used is not None:
+            yield f"access_count {'>' if keep.used else '='} 0"
+        if keep.expires_before is not None:
+            yield f"pinned = 0 AND expires_at < {self._bind(to_micros(keep.expires_before))}"
+        if keep.idle_since is not None:
+            since = self._bind(to_micros(keep.idle_since))
+            created_at = self._sql.unindexed("created_at")
+            yield f"{created_at} < {since} AND (last_accessed_at IS NULL OR last_accessed_at < {since})"
+        if keep.alive_at is not None:
+            expires_at = self._sql.unindexed("expires_at")
+            yield f"(pinned = 1 OR expires_at IS NULL OR {expires_at} > {self._bind(to_micros(keep.alive_at))})"
+
+    def _word(self, word: str) -> str:
+        """That a memory has the word; both databases fold only ASCII the same way."""
+        if word.isascii():
+            return f"{self._sql.position}({self._sql.lowercase('content')}, {self._bind(word.lower())}) > 0"
+        found = (f"{self._sql.position}(content, {self._bind(form)}) > 0" for form in word_forms(word))
+        return f"({' OR '.join(found)})"
+
+
+Rows = npt.NDArray[np.int64]
+
+FEW = 5_000
+"""Up to this many rows, a statement begins with them rather than with an index of its own."""
+
+
+class KeptRows:
+    """Rows in rising order, each once, and the same as parameters of a statement."""
+
+    def __init__(self, rows: Rows, sql: Dialect) -> None:
+        self.rows = rows
+        self.sql = sql
+        self.few = len(rows) <= FEW
+        self._parameters: dict[str, dict[str, Any]] = {}
+
+    @cached_property
+    def listed(self) -> Any:
+        """All of them as a list."""
+        return self.sql.as_list(self.rows.tolist())
+
+    def among(self, column: str, name: str) -> str:
+        """The condition that a column is one of the rows, which `values` gives under that name."""
+        return self.sql.among(column, f":{name}") if self.few else self.sql.among_many(column, name)
+
+    def values(self, name: str) -> dict[str, Any]:
+        if self.few:
+            return {name: self.listed}
+        if name not in self._parameters:
+            self._parameters[name] = self.sql.many_rows(name, self.rows)
+        return self._parameters[name]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A filter as a search applies it: types, which each index knows by itself, and the rows that pass the rest."""
+
+    types: tuple[Type, ...] = ()
+    rows: KeptRows | None = None
+
+    @property
+    def type_codes(self) -> list[int]:
+        return [TYPES.index(name) for name in self.types]
+
+    def among(self, column: str, name: str) -> str:
+        """The condition that a column is one of the rows, after an AND; empty where all rows are kept."""
+        return "" if self.rows is None else f" AND {self.rows.among(column, name)}"
+
+    def values(self, name: str) -> dict[str, Any]:
+        """The parameters of `among`."""
+        return {} if self.rows is None else self.rows.values(name)
+
+
+ALL = Kept()
+"""Every memory."""
+
+
+class ReadScope(Scope):
+    """A namespace as one recall reads it; what its filters leave is found once, as many routes ask the same."""
+
+    def __init__(self, namespace: str, sql: Dialect) -> None:
+        super().__init__(namespace, sql)
+        self._known: dict[Filter, KeptRows] = {}
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def key(self) -> int | None:
+        """The namespace's key, if it exists."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether anything was ever written to the namespace."""
+
+    def kept(self, keep: Filter) -> Kept:
+        """What a filter leaves, for an index that knows the types of its memories."""
+        rest = replace(keep, types=()) if keep.types else keep
+        return Kept(keep.types, self.kept_rows(rest).rows) if keep else ALL
+
+    def kept_rows(self, keep: Filter) -> Kept:
+        """What a filter leaves, types included, as rows."""
+        if keep == EVERYTHING:
+            return ALL
+        with self._lock:
+            if keep not in self._known:
+                self._known[keep] = KeptRows(self._find(keep), self.sql)
+            return Kept(rows=self._known[keep])
+
+    def _find(self, keep: Filter) -> Rows:
+        conditions = FilterConditions(keep, self.sql)
+        found = f"SELECT {self.sql.json_list}(row) FROM ({conditions.statement()}) AS found"
+        listed = self.value(found, **conditions.values)  # as one value, which is read fastest
+        if isinstance(listed, str):
+            return np.unique(np.fromstring(listed[1:-1], dtype=np.int64, sep=","))
+        return np.unique(np.array(listed or (), dtype=np.int64))

@@ -17,10 +17,9 @@ from fivefold.stores.records import (
     FusedHit,
     VectorSpace,
 )
-from fivefold.stores.sql.kept import ALL, Kept, ReadScope
-from fivefold.stores.sql.scope import Dialect, Transaction
+from fivefold.stores.sql.scope import ALL, Dialect, Kept, ReadScope, Transaction
 from fivefold.stores.sql.sessions import TURN_AFTER, TURN_BEFORE
-from fivefold.stores.sql.vectors import SPACE_COLUMNS, space_of
+from fivefold.stores.tables import SPACE_COLUMNS, space_of
 from fivefold.values.entities import Span
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Origin, speakers_of

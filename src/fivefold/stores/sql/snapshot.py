@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fivefold.stores.sql.index import LexemeWriter
-from fivefold.stores.sql.kept import INSERT_LABELS, label_rows
-from fivefold.stores.sql.scope import Transaction
+from fivefold.stores.sql.scope import INSERT_LABELS, Transaction, label_rows
 from fivefold.stores.sql.vectors import VectorWriter
 from fivefold.stores.tables import COPY_MARK, LEARNED, MEMORIES, NAMESPACES, SPACES, TABLES, VECTORS, Family, Row, Table
 from fivefold.values.vectors import FIELDS

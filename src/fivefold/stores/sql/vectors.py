@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fivefold.stores.records import SpaceState, VectorSpace
 from fivefold.stores.sql.scope import Scope, Transaction
-from fivefold.stores.tables import Row
+from fivefold.stores.tables import SPACE_COLUMNS, Row, space_of
 from fivefold.values.entities import Extraction
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.vectors import FIELDS, PassageVectors, Vector, VectorField
 
 AT_ONCE = 2_000
 """Vectors that wait at most to be stored together."""
-
-SPACE_COLUMNS = "key, embedder, dimension, tokens"
-
-
-def space_of(row: tuple[Any, ...]) -> VectorSpace:
-    """The space of a row that begins with `SPACE_COLUMNS`."""
-    key, embedder, dimension, tokens = row[:4]
-    return VectorSpace(key, embedder, dimension, bool(tokens))
 
 
 def missing_vectors(scope: Scope, space: int, limit: int | None = None, tokens: bool = False) -> list[int]:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from fivefold.errors import FivefoldError
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.kept import Kept
+from fivefold.stores.sql.scope import Kept
 from fivefold.stores.sqlite.connection import Connections, number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import CodeArrays, Floats, Rows, coded, likely_nearest, nearest
-from fivefold.text.text_caches import empty_text_caches
+from fivefold.text.lexemes import empty_text_caches
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 

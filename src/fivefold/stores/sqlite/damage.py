@@ -23,7 +23,6 @@ from fivefold.stores.sql.index import (
     check_vectors,
     listed,
 )
-from fivefold.stores.sql.vectors import SPACE_COLUMNS, space_of
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.checksums import checksum, readable, wrong_keys
 from fivefold.stores.sqlite.codes import wrong_blocks
@@ -32,6 +31,7 @@ from fivefold.stores.sqlite.lexical import rows_of
 from fivefold.stores.sqlite.postings import wrong_statistics
 from fivefold.stores.sqlite.schema import TIMES, migrate, migrations, wrong_places
 from fivefold.stores.sqlite.vectors import STRAY
+from fivefold.stores.tables import SPACE_COLUMNS, space_of
 from fivefold.values.reports import Finding
 
 # Rows of a file without its schema: every page that looks like a leaf of a table is read by SQLite's file format.

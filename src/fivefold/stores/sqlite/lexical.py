@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from fivefold.stores.records import Entry
 from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter
-from fivefold.stores.sql.kept import Kept, KeptRows
+from fivefold.stores.sql.scope import Kept, KeptRows
 from fivefold.stores.sqlite import postings
 from fivefold.stores.sqlite.connection import one_snapshot, rows
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction

@@ -17,7 +17,7 @@ import apsw
 
 from fivefold.errors import DamagedStore, NewerSchema, StoreError
 from fivefold.stores.atomic_files import delete_leftovers, move_into_place, temporary_folder
-from fivefold.stores.sql.kept import stored_labels
+from fivefold.stores.sql.scope import stored_labels
 from fivefold.stores.sqlite import checksums, postings
 from fivefold.stores.sqlite.dialect import rows
 from fivefold.stores.tables import migrations_of

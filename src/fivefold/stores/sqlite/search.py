@@ -21,7 +21,7 @@ from fivefold.stores.interface import Reader
 from fivefold.stores.records import CONSIDERED_PER_HIT, Arm, Composite, DensePreparation, FusedHit, VectorSpace, Walk
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.kept import ALL, Kept, KeptRows, ReadScope
+from fivefold.stores.sql.scope import ALL, Kept, KeptRows, ReadScope
 from fivefold.stores.sql.search import SIDES, SearchReader, best_of_side, sessions_of, texts_for, turns_near
 from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.connection import Connections
@@ -29,8 +29,8 @@ from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.lexical import PostingCache
 from fivefold.stores.sqlite.vector_cache import VectorCache
 from fivefold.stores.sqlite.vectors import TokenCache, stored_passages
-from fivefold.values.decay import Curve
 from fivefold.values.filters import EVERYTHING, Filter
+from fivefold.values.query import Curve
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
@@ -42,7 +42,7 @@ LEFT: dict[Curve, str] = {
     "gaussian": "exp(-ln(2) * lives * lives)",
     "step": "iif(lives < 1, 1.0, 0.0)",
 }
-"""The curves of `fivefold.values.decay` in SQL."""
+"""The curves of `fivefold.values.query` in SQL."""
 
 
 def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:

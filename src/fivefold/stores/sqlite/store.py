@@ -341,7 +341,7 @@ def writer_of(connection: apsw.Connection, key: int, namespace: str) -> Writer:
     """A writer inside `BEGIN IMMEDIATE … COMMIT`; requests and the queue know the namespace by its name."""
     txn = SqliteTransaction(connection, key, namespace)
     lexemes, vectors = SqliteLexemeWriter(txn), SqliteVectorWriter(txn)
-    importer = SqliteSnapshotImporter(txn, lexemes, vectors)
+    importer = partial(SqliteSnapshotImporter, txn, lexemes, vectors)
     return Writer(txn, lexemes, vectors, importer, SqliteTransaction(connection, namespace, namespace))
 
 

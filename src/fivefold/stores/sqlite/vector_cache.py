@@ -15,14 +15,14 @@ import apsw
 import numpy as np
 
 from fivefold.stores.records import DensePreparation, VectorSpace
-from fivefold.stores.sql.kept import Kept
+from fivefold.stores.sql.scope import Kept
 from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import Arrays, CodeArrays, Rows, closest
 from fivefold.stores.sqlite.vectors import knn, stored
-from fivefold.text.text_caches import empty_text_caches
+from fivefold.text.lexemes import empty_text_caches
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 

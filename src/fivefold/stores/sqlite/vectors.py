@@ -18,14 +18,13 @@ import apsw
 import numpy as np
 
 from fivefold.stores.records import SpaceState, VectorSpace
-from fivefold.stores.sql.kept import Kept
-from fivefold.stores.sql.scope import Transaction
-from fivefold.stores.sql.vectors import SPACE_COLUMNS, VectorWriter, space_of, unsound_passages
+from fivefold.stores.sql.scope import Kept, Transaction
+from fivefold.stores.sql.vectors import VectorWriter, unsound_passages
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.codes import CodeWriter
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import PIECE_BITS, SqliteTransaction, reserve, table_of
-from fivefold.stores.tables import Row
+from fivefold.stores.tables import SPACE_COLUMNS, Row, space_of
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 

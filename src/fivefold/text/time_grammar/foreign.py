@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-from fivefold.text.patterns import words_of
+from fivefold.text.lexemes import words_of
 from fivefold.text.time_grammar.periods import DAY, WEEK, Reading, Span
 from fivefold.text.time_grammar.stored import Saying, Tense, told
 from fivefold.text.time_grammar.words import lower, word_before

@@ -9,11 +9,12 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import count
 from typing import Literal
 
 from fivefold.text.time_grammar.periods import (
+    DEFAULTS,
     EARLIEST,
     INSTANT,
     WEEK,
@@ -28,6 +29,8 @@ from fivefold.text.time_grammar.periods import (
     later,
 )
 from fivefold.text.time_grammar.words import Table, compile_pattern, lower, number
+from fivefold.values.query import Window
+from fivefold.values.serialize import Value
 
 Reach = Literal["past", "any", "ahead"]
 """How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
@@ -408,3 +411,51 @@ def _within(left: Reading, right: Reading) -> Span | None:
         return inner.latest(frame.end - INSTANT).overlap(frame)
     except (ValueError, OverflowError, LookupError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Value):
+    """A time expression and where it stands in the text."""
+
+    window: Window
+    start: int
+    end: int
+
+
+def find_window(
+    text: str,
+    now: datetime,
+    zone: tzinfo = UTC,
+    settings: TimeSettings = DEFAULTS,
+    last_talk: datetime | None = None,
+    reach: Reach = "past",
+) -> Window | None:
+    """The one window the question asks about, or None. Expressions that overlap are intersected."""
+    terms = _terms(text, now, zone, settings, last_talk, reach)
+    time = one_time(text, terms if reach == "past" else both_times(text, terms))
+    return Window(time[0].start, time[0].end, time[1]) if time else None
+
+
+def find_windows(
+    text: str,
+    now: datetime,
+    zone: tzinfo = UTC,
+    settings: TimeSettings = DEFAULTS,
+    last_talk: datetime | None = None,
+    reach: Reach = "past",
+) -> list[Found]:
+    """Every time expression of the text, in reading order."""
+    return [
+        Found(Window(term.reading.span.start, term.reading.span.end, text[term.start : term.end]), term.start, term.end)
+        for term in _terms(text, now, zone, settings, last_talk, reach)
+    ]
+
+
+def _terms(
+    text: str, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
+) -> list[Term]:
+    try:
+        question = Question(now, zone, settings, last_talk, reach)
+    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
+        return []
+    return terms_in(text, question)

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Literal
 
-from fivefold.text.patterns import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
+from fivefold.text.lexemes import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
 from fivefold.text.time_grammar.periods import DAY, DEFAULTS, UNIT_DAYS, Accepts, Calendar, Reading, Span, later
 from fivefold.text.time_grammar.words import HABITS, Table
 from fivefold.values import entities as extraction

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from fivefold.text.calendar_words import MONTH, NUMBERS, SHORT_MONTH, WEEKDAY
-from fivefold.text.patterns import Pattern, flags_in
+from fivefold.text.lexemes import Pattern, flags_in
 
 Moment = TypeVar("Moment")
 Meaning = TypeVar("Meaning")

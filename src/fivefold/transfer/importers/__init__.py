@@ -12,7 +12,7 @@ from typing import Literal, Protocol, Unpack, cast, get_args
 
 from fivefold.errors import Call, InvalidFile, InvalidInput
 from fivefold.settings import Settings
-from fivefold.text.progress import bar
+from fivefold.text.display import bar
 from fivefold.transfer.importers.chats import ChatGPT, Claude, LangChain, Messages
 from fivefold.transfer.importers.notes import Markdown, Mem0, is_markdown
 from fivefold.transfer.importers.sources import (
@@ -33,11 +33,11 @@ from fivefold.transfer.importers.sources import (
 )
 from fivefold.transfer.importers.transcripts import TRANSCRIPTS
 from fivefold.transfer.jsonl import read_lines
-from fivefold.values.ids import content_hash
 from fivefold.values.memory import Memory, Record, RecordChanges, RecordInput
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Value
+from fivefold.values.times import content_hash
 from fivefold.writing.draft import Draft
 from fivefold.writing.messages import is_message
 from fivefold.writing.pipeline import batches

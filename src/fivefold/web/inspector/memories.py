@@ -17,8 +17,7 @@ from fivefold.errors import InvalidInput
 from fivefold.retrieval.browse import DOUBT
 from fivefold.service.session import Session
 from fivefold.values.fields import fields_of
-from fivefold.values.filter_language import MAX_FILTER, filter_of, narrowed
-from fivefold.values.filters import Filter
+from fivefold.values.filters import MAX_FILTER, Filter, filter_of, narrowed
 from fivefold.values.memory import KINDS, TYPES, Memory, Record
 from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCheck, Link, Page, health_filters
 from fivefold.values.times import utc_now

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
-from fivefold.retrieval.request import REQUEST
+from fivefold.retrieval.plan import REQUEST
 from fivefold.service.limits import Limits
 from fivefold.service.responses import AS_MANY_AS_FIT, Moment, annotations_of, described
 from fivefold.values.entities import EdgeKind, EntityKind
-from fivefold.values.filter_language import MAX_FILTER
+from fivefold.values.filters import MAX_FILTER
 from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, RecordChanges
 from fivefold.values.recall_trace import Effort
 from fivefold.values.validate import MAX_K, MAX_NAME, MAX_TOKENS

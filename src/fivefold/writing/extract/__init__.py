@@ -13,9 +13,8 @@ from typing import Any
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.remote import RemoteError, post
 from fivefold.text.calendar_words import MONTH, MONTH_WORDS, SHORT_MONTH, WEEKDAY, WEEKDAY_WORDS
+from fivefold.text.lexemes import IRREGULAR_PAST, NO_PAST, Pattern, lower_case, phrase, text_cache, words_of
 from fivefold.text.names import ROLE_OF, mentions
-from fivefold.text.patterns import IRREGULAR_PAST, NO_PAST, Pattern, lower_case, phrase, words_of
-from fivefold.text.text_caches import text_cache
 from fivefold.text.time_grammar import dates_in
 from fivefold.values.entities import Extraction, Extractor, Mention
 from fivefold.values.memory import FACETS, TYPES, Facet, Record, Type

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from fivefold.text.lexemes import common_words, stop_words
+from fivefold.text.lexemes import Pattern, common_words, flags_in, stop_words
 from fivefold.text.names import GENERAL, IS_CALLED, KIN_ROLES, OTHER_ROLES, mentions, relation_of
-from fivefold.text.patterns import Pattern, flags_in
 from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import Literal
 
 from fivefold.text.calendar_words import MONTH, MONTH_NAMES, WEEKDAY, WEEKDAY_NAMES
-from fivefold.text.lexemes import lexemes, stop_words
-from fivefold.text.patterns import Pattern, flags_in
+from fivefold.text.lexemes import Pattern, flags_in, lexemes, stop_words
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
