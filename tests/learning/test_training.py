@@ -16,7 +16,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.learning import training
-from fivefold.learning.reranker import HIDDEN, NAMES, NEVER, VERSION, Verdict, reranker_store
+from fivefold.learning.reranker import HIDDEN, NAMES, NEVER, VERSION, Verdict, learned_reranker, reranker_store
 from fivefold.learning.training import (
     BackgroundTraining,
     Lesson,
@@ -25,7 +25,6 @@ from fivefold.learning.training import (
     estimate_position_bias,
     fit,
     judge,
-    learned_reranker,
     least_gain,
     lesson_of,
     loss,
