@@ -225,8 +225,8 @@ def test_a_statement_that_fails_names_the_routes_that_ran(
     def broken(*given: object) -> object:
         raise OSError("index gone")
 
-    monkeypatch.setattr("fivefold.stores.sqlite.search.rrf", broken)
-    monkeypatch.setattr("fivefold.stores.sqlite.search.composite", broken)
+    monkeypatch.setattr("fivefold.stores.sqlite.search.SqliteSearchReader.rrf", broken)
+    monkeypatch.setattr("fivefold.stores.sqlite.search.SqliteSearchReader.composite", broken)
     answer = sample_engine.recall("what is it?", recipe=name)
     assert len(answer) == 0
     status = {run.route: run.status for run in answer.routes}
@@ -243,7 +243,7 @@ def test_a_statement_that_is_late_is_left_out_and_its_routes_named(
     with toy(store_path) as engine:
         engine.remember("My badge ID is E-47821")
         engine.configure(route_budget_ms=50)
-        monkeypatch.setattr("fivefold.stores.sqlite.search.rrf", slow)
+        monkeypatch.setattr("fivefold.stores.sqlite.search.SqliteSearchReader.rrf", slow)
         answer = engine.recall("what is it?", recipe="five-stage")
     assert {run.route: run.status for run in answer.routes} == {"dense": "late", "lexical": "skipped"}
     assert answer.degraded == ("dense",)
