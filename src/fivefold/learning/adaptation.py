@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import pack_features
-from fivefold.models.weights.features import FREQUENCY, PAST, READ
+from fivefold.models.weights.features import READ, cues, past
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
@@ -351,9 +351,9 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
         return QueryDecay(OVER_CANDIDATES, f"{hit[0]!r} asks for the newest of its kind, however old")
     if query.window is not None:
         return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
-    if hit := _ALL_TIME.search(text) or PAST.search(text):
+    if hit := _ALL_TIME.search(text) or past().search(text):
         return QueryDecay(NO_DECAY, f"{hit[0]!r} asks for what is old as well as for what is new")
-    habit = next((match for match in FREQUENCY.finditer(text) if match[1]), None)
+    habit = next((match for match in cues("frequency").finditer(text) if match[1]), None)
     if habit is not None:
         return QueryDecay(NO_DECAY, f"{habit[0]!r} asks for a habit, and all times count alike")
     if any(cue.kind == "recent" for cue in query.cues):

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from time import monotonic
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.bert import ShippedModel, WordPieces, pad
+from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.models.remote import PackagedModel, RemoteError, Server, post
 from fivefold.text.lexemes import empty_on_forget
 from fivefold.values.registry import plugin_by_choice
@@ -195,9 +195,6 @@ QUESTION, TEXT, BEFORE = 40, 96, 16
 PIECE = 12
 """Characters a word piece may have on average; what lies beyond is not worth tokenising."""
 
-BATCH_TOKENS = 512
-"""Tokens read together, padding included."""
-
 
 class Local(ShippedModel):
     """Scores are calibrated: of passages scored .7, about seven in ten answered, on data it was not trained on."""
@@ -210,14 +207,12 @@ class Local(ShippedModel):
         pieces, model = self.load()
         end = monotonic() + timeout_s
         rows, start = token_rows(pieces, question, passages)
-        scores, left = np.empty(len(rows), dtype=np.float32), len(rows)
-        lengths, inputs_of = [len(row) for row in rows], partial(pad, starts=start)
-        for batch in model.run_rows(["score"], rows, lengths, BATCH_TOKENS, inputs_of):
-            (scores[batch.rows],) = batch.found
-            left -= len(batch.rows)
-            if left and monotonic() > end:
+        scores: dict[int, float] = {}
+        for place, (score,) in model.run_each(["score"], [row_inputs(row, start) for row in rows]):
+            scores[place] = float(score[0])
+            if len(scores) < len(rows) and monotonic() > end:
                 raise RerankerError(f"{self.pin} had not read {len(rows)} memories after {timeout_s:g} s")
-        return [float(score) for score in scores]
+        return [scores[place] for place in range(len(rows))]
 
 
 def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:

@@ -316,11 +316,11 @@ def lower_case(text: str) -> str:
 @cache
 def phrase(package: str, path: str, section: str) -> re.Pattern[str]:
     """The pattern of a section of a file: any of its lines."""
-    return re.compile("|".join(map(_whole_words, _sections(package, path)[section])))
+    return re.compile("|".join(map(_whole_words, phrase_lines(package, path)[section])))
 
 
 @cache
-def _sections(package: str, path: str) -> dict[str, list[str]]:
+def phrase_lines(package: str, path: str) -> dict[str, list[str]]:
     """The lines of each section of a file, with those of other sections put in."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []

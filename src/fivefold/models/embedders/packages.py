@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.errors import EmbedderError, MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, pad, session, word_pieces
+from fivefold.models.bert import MAX_TOKENS, Session, row_inputs, session, word_pieces
 from fivefold.models.embedders import Matrix, Progress, unit
 from fivefold.models.remote import PackagedModel, RemoteError, post
 
@@ -57,11 +57,10 @@ class MiniLM:
             pieces, model = word_pieces(), self._session
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         rows = [[pieces.cls, *pieces.ids(text)[: MAX_TOKENS - 2], pieces.sep] for text in texts]
-        for batch in model.run_rows(["last_hidden_state"], rows, list(map(len, rows)), BATCH_TOKENS, pad):
-            weights = batch.inputs["attention_mask"][:, :, None].astype(np.float32)
-            out[batch.rows] = (batch.found[0] * weights).sum(axis=1) / weights.sum(axis=1)
+        for place, (tokens,) in model.run_each(["last_hidden_state"], list(map(row_inputs, rows))):
+            out[place] = tokens[0].mean(axis=0)
             if progress:
-                progress(len(batch.rows))
+                progress(1)
         return unit(out)
 
     @cached_property
