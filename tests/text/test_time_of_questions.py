@@ -11,6 +11,7 @@ import pytest
 
 from fivefold import InvalidInput
 from fivefold.text.time_grammar import EARLIEST, TimeSettings, find_window, find_windows
+from fivefold.values.fields import build
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2025, 6, 11, 15, 30, tzinfo=BERLIN)
@@ -514,18 +515,18 @@ def days_ago(count: int) -> datetime:
     ],
 )
 def test_settings_change_the_reading(text: str, settings: dict[str, Any], start: datetime, end: datetime) -> None:
-    found = find_window(text, AFTERNOON, settings=TimeSettings.from_mapping(settings))
+    found = find_window(text, AFTERNOON, settings=build(TimeSettings, settings, noun="time setting"))
     assert found is not None
     assert (found.start, found.end) == (start, end)
 
 
 def test_an_empty_mapping_is_the_default() -> None:
-    assert TimeSettings.from_mapping({}) == TimeSettings()
+    assert build(TimeSettings, {}, noun="time setting") == TimeSettings()
 
 
 def test_settings_survive_a_round_trip_through_plain_data() -> None:
     settings = TimeSettings(recent_days=7, few_days=(4, 1))
-    assert TimeSettings.from_mapping(settings.to_dict()) == settings
+    assert build(TimeSettings, settings.to_dict(), noun="time setting") == settings
 
 
 @pytest.mark.parametrize(
@@ -556,9 +557,4 @@ def test_settings_survive_a_round_trip_through_plain_data() -> None:
 )
 def test_nonsense_is_refused_and_named(field: Any, value: object) -> None:
     with pytest.raises(InvalidInput, match=str(field)):
-        TimeSettings.from_mapping({field: value})
-
-
-def test_settings_must_be_a_mapping() -> None:
-    with pytest.raises(InvalidInput, match="mapping"):
-        TimeSettings.from_mapping([("recent_days", 30)])  # type: ignore[arg-type]
+        build(TimeSettings, {field: value}, noun="time setting")

@@ -31,8 +31,6 @@ from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_name
 
-# The three signals of each hit that predicted weights combine; the recall log keeps them for learning (D12).
-
 SEARCHES = ("dense", "recency", "frequency")
 """The kinds of route whose scores are the three signals, in the order of the weights."""
 
@@ -244,8 +242,6 @@ def _triple(values: Array) -> Triple:
     return first, second, third
 
 
-# The decay that fits a question's own time (D12): hours for "just now", weeks for "last month", none for 2019.
-
 HOUR = 1 / 24
 """The shortest half-life, in days."""
 SHORT_DAYS = 3.0
@@ -365,9 +361,6 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
 
 def _days(days: float) -> str:
     return f"{days:.1f} d" if days >= 1 else f"{days * 24:.1f} h"
-
-
-# Feedback on a recall: which of the returned memories were used, and which were of no use.
 
 
 def log_entry(recall: Recall) -> LoggedRecall:

@@ -30,8 +30,6 @@ from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
-# Lessons for training: the hits that a recall showed, with their features, and which of them were used.
-
 MAX_LESSONS = 5_000
 """How many recalls with feedback, the newest, serve as lessons."""
 
@@ -85,8 +83,6 @@ def lesson_of(feedback: Feedback) -> Lesson | None:
     return Lesson(rows[:MAX_HITS, 0], rows[:MAX_HITS, 1:], used)
 
 
-# Position bias: how much of a hit's use is due to its rank alone. A memory shown first is used more for being first.
-
 MAX_ETA = 2.0
 """The largest η that is accepted."""
 
@@ -125,7 +121,7 @@ class PaddedLists:
 
 @dataclass(frozen=True, slots=True)
 class PositionBias(Value):
-    """Use falls by 1 / rank to the power of `eta`; `error` is its standard error."""
+    """How much of the use is due to the rank alone: it falls by 1 / rank to the power of `eta`."""
 
     eta: float
     error: float
@@ -158,8 +154,6 @@ def estimate_position_bias(lists: PaddedLists) -> PositionBias:
     error = float(np.sqrt(np.linalg.inv(curve)[-1, -1]))
     return PositionBias(float(np.clip(theta[-1], 0.0, MAX_ETA)), error, float(np.clip(theta[-2], 0.0, MAX_TRUST)))
 
-
-# Fitting the network to lessons: a listwise loss, Adam, early stopping.
 
 STEPS = 400
 PATIENCE = 60
@@ -358,8 +352,6 @@ def least_gain(gaps: Tensor, weight: Tensor, seed: int) -> float:
     return float(np.quantile(gains, LUCK))
 
 
-# Training in the background once there is enough new feedback; no recall waits for it or fails with it.
-
 _log = logging.getLogger("fivefold")
 
 
@@ -405,9 +397,6 @@ class BackgroundTraining:
             _log.exception("the reranker could not be trained")
         else:
             _log.info("the reranker of namespace %r was trained: %s", self._namespace.name, verdict.describe())
-
-
-# What a namespace has learned from use, as one value: its reranker and the correction of its weights.
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import onnxruntime
 
 
-# BERT's uncased word pieces: a text as the ids that a model reads, and the characters that each stands for.
-
 MAX_WORD_CHARS = 100
 """Longer words are unknown."""
 

@@ -13,11 +13,6 @@ from fivefold.errors import ReaderError
 from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.values.vectors import Matrix, Vector
 
-__all__ = ["Chances", "PairReader", "Said", "SaidPair", "pair_reader"]
-
-
-# How two texts stand before the reader: each with its speaker, the older memory or the question first.
-
 LONGEST = 72
 """Word pieces read of each text."""
 
@@ -63,8 +58,6 @@ def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list
         rows.append(([pieces.cls, *older, pieces.sep, *newer, pieces.sep], len(older) + 2))
     return rows
 
-
-# The reader: four layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read.
 
 FILE, WORDS = "fivefold-reader.onnx", "reader-vocab.txt"
 

@@ -26,11 +26,6 @@ from fivefold.text.lexemes import empty_on_forget
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.vectors import Passage
 
-__all__ = ["Passage", "Reranker", "reranker"]
-
-
-# The protocol of a reranker: a question and passages in, how well each answers it out.
-
 
 class Reranker(Protocol):
     """Construction is light; a model loads at the first call."""
@@ -69,8 +64,6 @@ def reranker(choice: str) -> Reranker:
     plugin: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
     return plugin
 
-
-# Scores are computed once: cached by model, question and text, so that a changed memory is judged again.
 
 CACHE_SIZE = 50_000
 """How many scores a process keeps; the least recently used go first.
@@ -128,9 +121,6 @@ SCORES = Scores()
 empty_on_forget(SCORES.clear)
 
 
-# Hosted rerankers. Voyage, Cohere and Jina speak one shape: query and documents in, index and relevance out (E4).
-
-
 @dataclass(frozen=True, slots=True)
 class Api:
     """Where a service answers and what it calls things."""
@@ -185,8 +175,6 @@ def _in_order(results: Sequence[dict[str, Any]], count: int) -> list[float]:
     return [min(1.0, max(0.0, scores[i])) for i in range(count)]
 
 
-# Our own cross-encoder: a shallow MiniLM that reads question and memory together, int8, on the CPU (F5, E4).
-
 FILE = "fivefold-reranker.onnx"
 
 QUESTION, TEXT, BEFORE = 40, 96, 16
@@ -225,9 +213,6 @@ def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -
         memory = pieces.ids(passage.text[: PIECE * TEXT])[:TEXT]
         rows.append([pieces.cls, *question_ids, pieces.sep, *memory, pieces.sep, *end])
     return rows, len(question_ids) + 2
-
-
-# Cross-encoders of sentence-transformers and fastembed, for those who can reach a model hub.
 
 
 class SentenceTransformersReranker(PackagedModel):

@@ -16,8 +16,6 @@ from typing import NamedTuple, Protocol
 
 from fivefold.text.lexemes import bare, empty_on_forget, stop_words, text_cache
 
-# The lexicon of one language: hand-written everyday words, and what was learned from parallel sentences.
-
 LANGUAGES = ("de", "es", "fr", "it", "pt")
 LONGEST = 5
 """Words of the longest phrase."""
@@ -232,8 +230,6 @@ def _words() -> dict[str, dict[str, float]]:
                 words.setdefault(word, {}).setdefault(name, weight)
     return words
 
-
-# A text in another language, word by word in English, for models and indexes that read English.
 
 SHORT = 400
 """Characters of the longest text that is read together with its gloss, both at once."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from snowballstemmer.english_stemmer import EnglishStemmer
 
 
-# Caches whose keys are texts of memories: bounded, and emptied when something is forgotten.
-
 T = TypeVar("T")
 
 SHORT, LONG_TEXTS = 2_000, 4
@@ -163,8 +161,6 @@ def _stemmer() -> EnglishStemmer:
     return EnglishStemmer()
 
 
-# Lists of words that come with the package: common ones, ordinary ones that open a sentence, and given names.
-
 Gender = Literal["f", "m", "n"]
 """Whose name it is: a woman's, a man's, or either's."""
 
@@ -200,19 +196,12 @@ def _lines(name: str) -> list[str]:
     return [line for line in lines if not line.startswith("#")]
 
 
-# Letters without their accents.
-
-
 def bare(text: str) -> str:
     """The text in lower case and without accents, each character in its place."""
     if text.isascii():
         return text.lower()
     return "".join(unicodedata.normalize("NFKD", char)[:1].lower()[:1] or " " for char in text.replace("’", "'"))
 
-
-# Verbs of the past: the irregular ones by name, the others by their ending.
-
-# Patterns that are only tried where one of their words occurs: most texts hold none, and looking is cheap.
 
 _PATTERNS_WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
@@ -299,8 +288,6 @@ def words_of(text: str) -> frozenset[str]:
         words.update(f"#{sign}#" if sign else "####" for sign in set(_SIGNS.findall(text)))
     return frozenset(words)
 
-
-# Files of phrases: one regular expression a line, in named sections, each of which becomes one pattern.
 
 _SECTION = re.compile(r"\[([a-z ]+)\]")
 _LOOK_AHEAD = re.compile(r"\(\?[!=][^()]*(?:\([^()]*\)[^()]*)*\)$")

@@ -177,8 +177,6 @@ def _one_each(counts: Counter[tuple[str, EntityKind]]) -> list[Mention]:
     return list(merged.values())
 
 
-# Words for the people of somebody's life: kin, and those with a role such as flatmate, landlord or dentist.
-
 _KIN = """
 mother | mother mum mom mam mummy mommy mama mamma amma | parent
 father | father dad daddy papa abba | parent

@@ -123,8 +123,6 @@ def _without_space(content: str, start: int, end: int) -> Span:
     return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
-# How many tokens a text takes, by a careful estimate: every model counts differently, and no model is called.
-
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]|[\u0080-\U0010ffff]|[^\S ]|  +|[!-~]")
 
 WORD = 4

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import decimal
 
-# Passwords, PINs and door codes, which have no form of their own: they are found by what the text calls them.
-
 _PLACES = "door|gate|alarm|entry|entrance|access|safe|locker|lock|lockbox|key[ _-]?(?:box|safe)|garage|building|unlock"
 _NAMES = {
     "a PIN": r"pin(?:[ _-]?(?:code|number))?",
@@ -209,11 +207,6 @@ class Secret:
     kind: str
     start: int
     end: int
-
-    @property
-    def is_password(self) -> bool:
-        """Whether it is known only by what the text calls it."""
-        return self.kind in PASSWORD_KINDS
 
 
 def find_secrets(text: str) -> list[Secret]:

@@ -23,8 +23,6 @@ from fivefold.values.times import content_hash, new_id
 from fivefold.values.validate import MAX_NAME
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
-# What the indexes hold of a memory: its lexemes and its vectors. Every index entry is built here.
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryVectors:
@@ -159,9 +157,6 @@ def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
         item.vectors = vectors
 
 
-# The report of a write while it is under way.
-
-
 @dataclass(slots=True)
 class ReportBuilder:
     """Collects what a write stores, merges, links and supersedes; `build` makes the report."""
@@ -185,8 +180,6 @@ class ReportBuilder:
         parts = {part.name: tuple(getattr(self, part.name)) for part in fields(self)}
         return Report(**{**parts, "notes": tuple(dict.fromkeys(self.notes))})
 
-
-# Secrets in what is to be remembered: kept, noted, masked or refused, as the namespace's settings say.
 
 _NAMES = ("speaker", "session_id", "predicate", "task_tag", "tags")
 _SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")

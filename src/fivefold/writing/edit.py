@@ -197,8 +197,6 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     return len(turns) + waiting
 
 
-# The life of a memory: when it expires, what keeps it, and how it is swept.
-
 MAX_SWEPT = 200
 """How many expired memories one transaction forgets."""
 

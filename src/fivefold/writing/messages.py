@@ -25,11 +25,6 @@ from fivefold.values.validate import (
     visible,
 )
 
-__all__ = ["MessageReader", "is_message"]
-
-
-# The parts of a message's content: text, images by their caption, calls and results of tools.
-
 TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Parts of plain text, and the field that has it."""
 
@@ -145,8 +140,6 @@ def _as_text(value: object) -> str:
         raise InvalidInput("the arguments or the result of a tool are not plain JSON") from None
 
 
-# One message, whichever service wrote it: who speaks, what is said, what a tool is asked and answers, and when.
-
 Role = Literal["user", "assistant", "system", "tool"]
 
 _NAMES: dict[Role, str] = {
@@ -256,9 +249,6 @@ def _add_calls(data: Json, content: Content) -> None:
         if not isinstance(call, Mapping):
             raise InvalidInput("should be a list of objects", field="tool_calls")
         content.call(call)
-
-
-# Messages become turns of a session: roles are speakers, the order is that of the turns.
 
 
 def is_message(item: object) -> bool:

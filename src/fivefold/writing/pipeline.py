@@ -50,8 +50,6 @@ from fivefold.writing.relations import (
 )
 from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_session
 
-# The time of a write: a clock that is set back a little does not put a new memory before older ones.
-
 SET_BACK = timedelta(days=1)
 """A clock that is further behind the last write is right, and that write was wrong."""
 

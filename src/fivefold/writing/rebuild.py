@@ -118,8 +118,6 @@ def fill(
         advance(len(own))
 
 
-# Vocabulary drift: when a namespace speaks of other things than before, its lexical index is rebuilt (R5).
-
 MAX_LEXEMES = 5_000
 """Lexemes that are compared: those that most memories contain."""
 

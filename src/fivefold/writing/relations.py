@@ -76,8 +76,6 @@ def relate(
         report.linked.append(link)
 
 
-# The nearest memories: replacements and repeats are looked for among them.
-
 MAX_NEAR = 24
 """How many of the nearest memories are looked at; the last of them says how near any memory is."""
 
@@ -152,8 +150,6 @@ def _stored_pairs(found: Iterable[tuple[Side, Side]], txn: Writer) -> Iterator[t
 def _may_be_older(memory: Memory) -> bool:
     return memory.kind != "session" and memory.superseded_by is None and may_state(memory.content)
 
-
-# Replacements in plain words, found by a model that reads both texts: sure, or with a chance.
 
 MAX_READ = 6
 """How many of the nearest memories a new one is read with."""
@@ -307,8 +303,6 @@ def _short(text: str) -> str:
     return line if len(line) <= 80 else line[:79].rpartition(" ")[0] + "…"
 
 
-# Statements that replace earlier ones, and corrections that refer back to one.
-
 MAX_TURNS_BACK = 6
 """How many turns back 'actually it's 45 now' may refer."""
 
@@ -353,8 +347,6 @@ def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> 
                     return Statement(statement.subject, statement.attribute, correction.value, True)
     return None
 
-
-# Repeats: a memory that says in nearly the same words what the same speaker said before. Both stay.
 
 MIN_REPEAT_LIKENESS = 0.7
 """How like the vectors of two memories must be."""
@@ -442,8 +434,6 @@ def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:
         txn.memories.link(item.memory.row, earlier.row, "equal", why)
         report.linked.append(Link(item.memory.id, earlier.id, "equal", why))
 
-
-# Records that are merged or left out: the same id, note or turn, what was recalled a moment ago, what was forgotten.
 
 MAX_RECALLED = 20
 """How many of the last memories that were recalled a note may repeat."""

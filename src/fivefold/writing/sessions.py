@@ -117,8 +117,6 @@ def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_on
     txn.sessions.mark_built(session_id, row, turns)
 
 
-# Turns are read with what was said before them: which turn that is, and what is read again when it changes.
-
 READ_WITH_BEFORE: tuple[VectorField, ...] = ("full", "user", "assistant", "passage")
 """Vectors that depend on the turn before."""
 

@@ -21,26 +21,6 @@ from fivefold.values.validate import short_repr
 from fivefold.values.vectors import Matrix as Matrix_of_vectors
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
-__all__ = [
-    "DEFAULT",
-    "RETIRED",
-    "Embedder",
-    "Matrix",
-    "Progress",
-    "TokenEmbedder",
-    "choice_of",
-    "embed_texts",
-    "embedder",
-    "gives_tokens",
-    "is_remote",
-    "read_passages",
-    "read_question",
-    "unit",
-]
-
-
-# The protocol of an embedder: texts in, unit vectors out, under a name that pins model and version (R3).
-
 Matrix = npt.NDArray[np.float32]
 Progress = Callable[[int], None]
 """Called with the number of texts done since the last call."""
@@ -203,8 +183,6 @@ def _load_class(module: str, name: str) -> Callable[..., Embedder]:
     made: Callable[..., Embedder] = getattr(import_module(module), name)
     return made
 
-
-# Token vectors as they are stored: four bits a dimension and one byte for the scale of each token.
 
 LEVELS = 7
 """Codes go from −7 to 7."""

@@ -19,27 +19,13 @@ from fivefold.models.bert import MAX_TOKENS, Ids, Session, ShippedModel, row_inp
 from fivefold.models.embedders import Matrix, Progress, pack, unit
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
-# Words without a token vector of their own: they join other words and answer no question by themselves.
-
-_ARTICLES = "a an the"
-_PREPOSITIONS = (
-    "of in on at to for from with by about into onto over under as than "
-    "per via through during between within upon toward towards"
-)
-_CONJUNCTIONS = "and or but nor so if because while although though unless whether"
-_AUXILIARIES = (
-    "am is are was were be been being do does did have has had having would can could shall should might must"
-)
-_REFERENCES = "it its itself this that these those there here"
-_AFTER_APOSTROPHES = "s t m ll re ve"
-_ADVERBS = "just also too very really then"
-
 SKIPPED_WORDS = tuple(
-    " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _AUXILIARIES, _REFERENCES, _AFTER_APOSTROPHES, _ADVERBS)).split()
+    "a an the of in on at to for from with by about into onto over under as than per via through during between within "
+    "upon toward towards and or but nor so if because while although though unless whether am is are was were be been "
+    "being do does did have has had having would can could shall should might must it its itself this that these those "
+    "there here s t m ll re ve just also too very really then".split()
 )
-
-
-# A passage as word pieces: its own, then the end of what was said before; and which of them have stored vectors.
+"""Words without a token vector of their own: they join other words and answer no question by themselves."""
 
 BEFORE_TOKENS = 24
 """Word pieces at the end of what was said before that are read along; the model is trained with this many."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from fivefold.text.lexemes import phrase_lines
 
-# The words that ask for what is new, and those that ask for what comes back again and again (D4): `data/cues.txt`.
-
 Asked = Literal["temporal", "frequency"]
 
 
@@ -47,8 +45,6 @@ MENTIONED = re.compile(
     rf"|\b(?:recurring|regular|standing|monthly|weekly|daily) {_PAID}\b|\bfrequent flyer\b|\bregular expressions?\b"
 )
 """Words spoken of rather than used ("who sang Yesterday"), and names of things that hold a keyword."""
-
-# Cue words with one slip of the finger, mended: a letter lost, doubled, or swapped with the next (D4).
 
 LEAST = 5
 """Shorter words are not mended: one slip makes another word of them too often."""

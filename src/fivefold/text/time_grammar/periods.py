@@ -6,15 +6,14 @@ Days begin at local midnight, so one may last 23 or 25 hours.
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Annotated, Any
+from typing import Annotated
 
-from fivefold.errors import InvalidInput
 from fivefold.text.calendar_words import weekday_number
 from fivefold.text.time_grammar.words import ordinal
-from fivefold.values.fields import About, Between, Rule, build
+from fivefold.values.fields import About, Between, Rule
 from fivefold.values.serialize import Value
 
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
@@ -83,13 +82,6 @@ class TimeSettings(Value):
     summer_months: Annotated[Season, About("First and last month of summer; the other seasons follow")] = (6, 8)
     day_first: Annotated[bool, About("Whether 03/04/2025 is 3 April")] = True
     around_days: Annotated[int, Between(0, _MAX_DAYS), About("How many days “around” adds on both sides")] = 3
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> TimeSettings:
-        """Settings from plain data, where a pair is any list of two; errors name the field."""
-        if not isinstance(data, Mapping):
-            raise InvalidInput(f"time settings must be a mapping of names to values, not {type(data).__name__}")
-        return build(cls, data, noun="time setting")
 
 
 DEFAULTS = TimeSettings()

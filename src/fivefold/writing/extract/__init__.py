@@ -24,8 +24,6 @@ from fivefold.values.validate import MAX_EXTRACTED, MAX_NAME, checked_text
 from fivefold.writing.extract.entity_relations import relations
 from fivefold.writing.extract.statements import is_assistant, predicate_of, refers_back, statements
 
-# The wordings of preferences, events, plans, procedures and people, by which a text's type and facets are read (M1).
-
 _ADVERBS = r"(?: \w+ly| always| still| now| just| also| much| never| only)*"
 _LIKE = "prefer|like|love|enjoy|hate|dislike|loathe|adore|fancy|avoid|favou?r|despise|detest"
 _LIKES = "prefers|likes|loves|enjoys|hates|dislikes|loathes|adores|avoids|despises|detests"
@@ -163,8 +161,6 @@ SPOKE_TO = Pattern(
     "told asked promised called emailed", r"^(?:So |And )?I (?:told|asked|promised|called|emailed) [A-Z]"
 )
 
-
-# Standing instructions: sentences that tell an assistant how to act from now on, such as "never use semicolons" (M1).
 
 MAX_SENTENCE = 600
 """Characters of a sentence that are read: an instruction stands near its beginning."""
@@ -333,8 +329,6 @@ def extractor(choice: str) -> Extractor:
     return plugin
 
 
-# How much a memory is likely to matter, and how good a memory it is; both in 0..1.
-
 _FIRST_PERSON = Pattern("i \u0131 my me we our", r"\b(?:i|my|me|we|our)\b", re.IGNORECASE)
 _PHATIC = re.compile(
     r"^(?:ok(?:ay)?|thanks?(?: you)?|cheers|great|cool|nice|sure|yes|yeah|no|nope|hi|hey|hello|bye|lol|haha|wow|got it"
@@ -361,9 +355,6 @@ def memory_score(text: str, mentions: tuple[Mention, ...]) -> float:
     specific = min(1.0, 0.25 * len(mentions) + 0.25 * ("#" in words_of(text)))
     statement = 0.0 if text.rstrip().endswith("?") else 1.0
     return round(0.4 * length + 0.4 * specific + 0.2 * statement, 3)
-
-
-# The extractor that needs no model: everything it says follows from the wording.
 
 
 class Rules:
@@ -401,8 +392,6 @@ def beginning(content: str) -> str:
     end = content.rfind(" ", MAX_EXTRACTED - MAX_NAME, MAX_EXTRACTED)
     return content[: end if end > 0 else MAX_EXTRACTED]
 
-
-# The extractor that asks a language model and keeps to the rules where the model fails.
 
 _log = logging.getLogger("fivefold")
 

@@ -14,8 +14,6 @@ from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
 
-# The verbs and nouns that state a relation, and what each says: 'boss' means 'reports to', turned round (R6).
-
 
 class Sense(NamedTuple):
     """What a verb or noun says. Turned: its object is the source. Lasting: its past tense does not mean ended."""

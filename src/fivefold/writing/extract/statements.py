@@ -17,11 +17,6 @@ from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
 
-__all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "statements"]
-
-
-# Whether a sentence claims that something holds now, and whether it gives a value at all.
-
 Claim = Literal["now", "change", "place"]
 """What is claimed: that something is so, that it became so, or where and how old somebody is."""
 
@@ -195,8 +190,6 @@ def is_state(value: str) -> bool:
             return False
     return False
 
-
-# Texts about the user, whoever writes them, read as if the user had: 'The user's rent is …' and 'Your rent is …'.
 
 _OWNERS = frozenset({"user", "human"})
 _VERBS = {
