@@ -104,10 +104,7 @@ STEEPNESS = (0.5, 6.0, 30.0)
 
 @dataclass(frozen=True, slots=True)
 class Adaptation(Value):
-    """What a namespace has learned: log-offsets of similarity, recency and frequency; they add up to 0.
-
-    `gain` is how much better than the global weights they predicted the last uses, in nats.
-    """
+    """What a namespace has learned: log-offsets that add up to 0; `gain` is how much better they predicted, in nats."""
 
     offsets: Triple = (0.0, 0.0, 0.0)
     steepness: float = STEEPNESS[1]
@@ -139,10 +136,7 @@ def adapt(weights: Weights, adaptation: Adaptation, now: datetime) -> Weights:
 
 
 def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], now: datetime) -> Adaptation:
-    """The adaptation after a list, shown best first under these global weights, of which some hits were used.
-
-    A list of which all or nothing was used says nothing about the weights and changes nothing.
-    """
+    """The adaptation after a list shown best first, of which some hits were used; all or none used says nothing."""
     signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in hits], dtype=np.float64).reshape(-1, 3)
     if not ((signals >= -1e-9) & (signals <= 1 + 1e-9)).all():
         raise InvalidInput("similarity, recency and frequency of a shown hit lie in 0..1; give them as the recall did")
@@ -298,10 +292,7 @@ class QueryDecay(Value):
 
 
 def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
-    """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old.
-
-    The newest memory keeps at least half, however old it is.
-    """
+    """The decay for a question over memories of `span_days`; the newest, `newest_days` old, keeps at least half."""
     choice = _by_window(query.window, query.now) if query.window is not None else None
     choice = choice or _by_words(query, span_days)
     half_life = choice.decay.half_life_days

@@ -67,10 +67,7 @@ def read_lessons(reader: Reader) -> list[Lesson]:
 
 
 def lesson_of(feedback: Feedback) -> Lesson | None:
-    """None where nothing can be learned: the log has no valid features, or every hit was used.
-
-    Where nothing was used, the hits that were not refused are preferred to those that were.
-    """
+    """None if nothing can be learned. If no hit was used, those not refused are preferred to those that were."""
     rows = unpack_features(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
@@ -318,11 +315,7 @@ def _must_exist(namespace: Namespace) -> None:
 
 
 def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) -> Figures:
-    """The model against the order without it, on lessons that it has not seen.
-
-    Uses far down count more, by the lower bound of the position bias: less than the true bias favours the order shown,
-    so that an error leaves that order unchanged.
-    """
+    """The model against the order without it, on unseen lessons; uses far down count more, by the least bias."""
     weight = np.array([use_weights(lesson, bias).mean() for lesson in held_out])
     before = np.array([ndcg(lesson, lesson.base, bias) for lesson in held_out])
     after = np.array([ndcg(lesson, ranker.blend(lesson.base, lesson.features)[0], bias) for lesson in held_out])

@@ -182,10 +182,7 @@ ROUND = 8
 
 @cache
 def whole_words() -> dict[str, int]:
-    """The words of letters that the models know whole, each with its rank: the more common, the smaller.
-
-    None where the file is missing; the models say so when they are loaded.
-    """
+    """The words of letters that the models know whole, by rank: common ones first; none if the file is missing."""
     try:
         pieces = word_pieces().vocabulary
     except EmbedderError:

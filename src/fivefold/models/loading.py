@@ -23,10 +23,7 @@ def split_nothing() -> None:
 
 
 def load_models(choice: str | None) -> None:
-    """Load the embedder, the reader and the reranker of this package, without using them.
-
-    Other embedders load with the first text, as they always do.
-    """
+    """Load this package's embedder, reader and reranker; other embedders load with the first text."""
     split_nothing()
     for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
         if isinstance(model, Loadable):

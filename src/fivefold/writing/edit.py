@@ -63,10 +63,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
 
 
 def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> Draft:
-    """The changed memory as a draft that keeps the old one's identity, age and use.
-
-    What was extracted from the text is extracted again if the text is new.
-    """
+    """The changed memory as a draft with the old one's identity, age and use; new text is extracted again."""
     unchanged = {name: getattr(old, name) for name in _CHANGEABLE}
     if "content" in changes and changes["content"] != old.content:
         unchanged |= dict.fromkeys(("type", "predicate", "importance", "memory_score"))
@@ -132,9 +129,9 @@ def _check_supersedable(old: Memory) -> None:
 
 
 def reinstate(namespace: Namespace, id: str) -> bool:
-    """Let a memory hold again that was superseded or has an end, or let one be stored again that was forgotten.
+    """Let a memory hold again that was superseded or has an end, or be stored again if it was forgotten.
 
-    Gives whether the memory is stored now. The id of a session that was forgotten stands for all its turns.
+    Returns if the memory is stored now. The id of a forgotten session stands for all its turns.
     """
     memory = namespace.reader.memories.get(id) if is_name(id) else None
     if memory is None and not (is_name(id) and namespace.reader.exists()):

@@ -172,10 +172,7 @@ class Message:
 
 
 def read_message(item: object, tools: dict[str, str]) -> Message:
-    """The message in a mapping, in a pair of role and text, or in an object of a library that can be dumped.
-
-    `tools` keeps the names of the tools that were called so far, by the id of the call.
-    """
+    """The message in a mapping, a pair of role and text, or a dumpable object; `tools` has the names of called tools by id."""
     dump = None if isinstance(item, type) else getattr(item, "model_dump", None)
     if isinstance(item, Mapping):
         data = dict(item)

@@ -58,10 +58,7 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
 
 
 def writing_model(namespace: Namespace, advance: Advance = lambda done: None) -> Embedder:
-    """The namespace's model. Vectors of a version that is no longer there are first made again, as nothing reads them.
-
-    `advance` may end this by an exception; the next call goes on where it stopped.
-    """
+    """The namespace's model; vectors of a retired one are made again first. If `advance` raises, the next call goes on."""
     try:
         return namespace.embedder()
     except RetiredEmbedder as error:
@@ -129,10 +126,7 @@ DIGEST_BYTES = 5
 
 
 def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
-    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it.
-
-    The optimizer's statistics are counted again as well (R2).
-    """
+    """Compare the vocabulary with that of the last check, reindex if it differs, and count the types' words again (R2)."""
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)

@@ -204,10 +204,7 @@ class Replacement:
 
     @property
     def chance(self) -> float:
-        """The chance among all memories that are near, most of which are about something else.
-
-        It is rounded, so that every store gives the same; likeness differs between them in its last digits.
-        """
+        """The chance among all near memories, most about something else; rounded, so that every store gives the same."""
         odds = math.log(self.read / max(1 - self.read, 1e-6))
         signs = (odds, self.likeness, self.shared, sum(self.words), 1)
         total = sum(weight * sign for weight, sign in zip(CHANCE_WEIGHTS, signs, strict=True))
@@ -281,10 +278,7 @@ def _store_replacements(found: Sequence[Replacement], txn: Writer, report: Repor
 
 
 def _stated_otherwise(stated: Sequence[Statement], newer: Memory, txn: Writer) -> bool:
-    """Whether the newer memory states the same value of an attribute again, or states something else altogether.
-
-    In the first case nothing changed; in the second a new home is not a new employer.
-    """
+    """If the newer memory states the same value again, so that nothing changed, or states something else altogether."""
     values = {(item.subject, item.attribute): item.value for item in stated}
     own = txn.statements.of_memory(newer.row)
     known = [(values.get((item.subject, item.attribute)), item.value) for item in own]
@@ -397,10 +391,7 @@ def _store_repeats(found: Sequence[Repeat], txn: Writer, report: ReportBuilder) 
 
 
 def link_earlier_repeats(namespace: Namespace, advance: Callable[[int], None] = lambda done: None) -> Report:
-    """Link each memory with the near-duplicates written before it, as if it were written now.
-
-    What is linked already is not linked again, so that it can be stopped and run again.
-    """
+    """Link each memory with earlier near-duplicates, as if written now; what is linked already is left out."""
     reader, report, after = namespace.reader, ReportBuilder(), 0
     space = reader.search.vector_space()
     while space is not None and (rows := reader.memories.scan(after, PAGE)):

@@ -101,10 +101,7 @@ def is_plain(newer: str) -> bool:
 
 
 def is_doubtful(older: str, newer: str) -> bool:
-    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
-
-    What the older text only asks or imagines cannot end.
-    """
+    """If a change is at most likely: it may not have happened, or concerns somebody else, or the older text only asks."""
     if "?" in older or _UNREAL.search(older):
         return True
     if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
@@ -123,10 +120,7 @@ def is_answer(older: Said, newer: Said) -> bool:
 
 
 def is_numbered(older: str, newer: str) -> bool:
-    """Whether two texts are of one series, such as 'turn 1' and 'turn 2': they differ in such numbers alone.
-
-    An amount or a day is not a number of a series, nor is any number in a text that says how something is or changed.
-    """
+    """If two texts are of one series, such as 'turn 1' and 'turn 2': they differ in numbers that are no amount or day."""
     if _STATE.search(newer) or _NEWS.search(newer):
         return False
     one, other = (["", *(word.strip(".,;!()") for word in text.split()), ""] for text in (older, newer))
@@ -148,8 +142,7 @@ def _is_series(one: list[str], other: list[str], at: int) -> bool:
 def same_share(one: str, other: str) -> float:
     """The share of common words if two texts differ in a few words that change nothing of what is said; else 0.
 
-    Numbers and names must be the same in the same order. What one text has more may not deny, date or count anything,
-    nor speak of somebody else.
+    Numbers and names must be equal. What one text has more may not deny, date or count, nor name somebody else.
     """
     if ("?" in one) != ("?" in other) or _numbers(one) != _numbers(other):
         return 0

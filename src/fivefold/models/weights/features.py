@@ -100,10 +100,7 @@ _THANKS = re.compile(
 
 
 def features(text: str) -> npt.NDArray[np.float32]:
-    """Length, has-temporal, has-frequency, temporal density, frequency density, specificity; each in 0..1.
-
-    A date long gone ("in May 2019", "when we first met") is a name, not a wish for what is new.
-    """
+    """Length, temporal, frequency, their densities, specificity; each in 0..1. "In May 2019" is a name, not a wish for news."""
     text = " ".join(text[:READ].split())
     words = max(1, len(_FEATURES_WORD.findall(text)))
     shouted = text.isupper()

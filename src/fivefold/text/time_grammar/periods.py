@@ -223,10 +223,7 @@ class Calendar:
         return self.instant(datetime.combine(back(self.today, count, unit), self.wall.time()))
 
     def part(self, span: Span, unit: str, part: str) -> Span:
-        """The part of a span that its words name: "early", "first week", "third quarter", "morning".
-
-        A unit that has no such part stays whole, so "early last week" is last week.
-        """
+        """The part of a span that its words name: "first week", "morning". A unit without such a part stays whole."""
         if part.endswith(" days"):
             part = _ENDS[part.split(maxsplit=1)[0]]
         first = self.day_of(span.start)

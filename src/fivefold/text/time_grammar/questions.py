@@ -381,10 +381,7 @@ def both_times(text: str, terms: list[Term]) -> list[Term]:
 
 
 def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
-    """The time a question asks about: its terms intersected where they overlap, otherwise the first.
-
-    A term that recurs is read within the one next to it: "in May last year" is May of that year.
-    """
+    """The time a question asks about: its terms intersected, otherwise the first; "in May last year" is that May."""
     if not terms:
         return None
     term = terms[0]

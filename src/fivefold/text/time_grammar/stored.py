@@ -159,10 +159,7 @@ class Saying(Calendar):
         accepts: Accepts | None = None,
         foreign: bool = False,
     ) -> Reading | None:
-        """Reads what happens once a year: the one over, the one to come, or the one that tense or nearness says.
-
-        Seasons are long: they are as near as their beginning, and "this summer" is the running one or the next.
-        """
+        """Reads what happens once a year by tense or nearness; a season is as near as its beginning, and may be running."""
         if which in HABITS:
             return None
         spans = [make(self.today.year + step) for step in (-2, -1, 0, 1)]

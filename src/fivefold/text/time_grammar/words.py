@@ -60,10 +60,7 @@ def _written_out(pattern: str) -> str:
 
 
 class Table(Generic[Moment, Meaning]):
-    """Expressions of time: for each a pattern, tried only if one of its trigger words occurs, and what it means.
-
-    A reader that returns None still keeps its words from all other expressions: "every Friday" is not a "Friday".
-    """
+    """Expressions of time by pattern. A reader that returns None keeps its words: "every Friday" is not a "Friday"."""
 
     def __init__(self, start: str, end: str) -> None:
         self._start, self._end = start, end

@@ -206,10 +206,7 @@ def _instructs(text: str, start: int) -> bool:
 
 
 def statement_in(sentence: str) -> str:
-    """The part of a sentence that states something: all of it, or of a question what stands before or behind it.
-
-    "I prefer Android phones, can you recommend some?" states a preference; "Did I say that I prefer tea?" does not.
-    """
+    """The statement in a sentence: "I prefer Android, can you recommend some?" has one, "Did I say I prefer tea?" none."""
     if not sentence.endswith("?"):
         return sentence
     sentence = sentence[:MAX_SENTENCE]
@@ -237,10 +234,7 @@ _MIN_STATEMENT_WORDS = 3
 
 
 def type_of(text: str, by_user: str | None = None) -> Type:
-    """Fact unless the wording says otherwise; a preference goes before an event, unless it is reported speech.
-
-    Instructions to the assistant count in `by_user`, the part of the text that the user says; without it, everywhere.
-    """
+    """Fact unless the wording says otherwise. Instructions count in `by_user`, the user's part; without it, everywhere."""
     if PROCEDURE.occurs(text) or TO_DO.match(text):
         return "procedure"
     if SPOKE_TO.occurs(text):
@@ -258,10 +252,7 @@ def type_of(text: str, by_user: str | None = None) -> Type:
 
 
 def facets_of(text: str, by_user: str | None = None) -> dict[Facet, str]:
-    """The sentences about the person, what they like or want of the assistant, and what happened.
-
-    A facet without a sentence is absent. Instructions to the assistant count in `by_user`, as in `type_of`.
-    """
+    """The sentences of each facet that has any. Instructions count in `by_user`, as in `type_of`."""
     sentences = _sentences(text)
     stated = [sentence for sentence in sentences if not sentence.endswith("?")]
     told = _instructions(text, by_user)

@@ -124,10 +124,7 @@ _STATES = frozenset(
 
 
 class Assertions:
-    """Finds the parts of a text that say what holds now, in the speaker's own words (M1).
-
-    Others do not count: questions, conditions, wishes, plans, denials, the words of others, and the past.
-    """
+    """Finds what a text says to hold now, in the speaker's own words (M1): no questions, wishes, denials, quotes or past."""
 
     def __init__(self, text: str, speaker: str) -> None:
         self._text = text
@@ -168,10 +165,7 @@ def single_valued(attribute: str) -> bool:
 
 
 def fits(attribute: str, value: str, timed: bool, cued: bool) -> bool:
-    """Whether this can be the attribute's value: no mere state, and of the right shape where only one will do.
-
-    'My meeting is at 3pm' is one meeting of many, and 'the deadline is Friday' may repeat the date it had.
-    """
+    """If this can be the attribute's value: 'My meeting is at 3pm' is one of many, and no mere state is a value."""
     if is_state(value) or (timed and not cued and not _ONE_TIME.search(attribute)):
         return False
     if single_valued(attribute) and value.partition(" ")[0] in _ADRIFT and not _MONTH.search(value):
