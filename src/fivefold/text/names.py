@@ -187,9 +187,8 @@ def _one_each(counts: Counter[tuple[str, EntityKind]]) -> list[Mention]:
 
 def _roles(section: str, column: int) -> dict[str, str]:
     """Each word of a section of `roles.txt` with its role, or each role with what stands in a further column."""
-    rows = [
-        [cell.strip() for cell in row.split("|")] for row in phrase_lines("fivefold.text", "data/roles.txt")[section]
-    ]
+    lines = phrase_lines("fivefold.text", "data/roles.txt")[section]
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     if column == 1:
         return {word: row[0] for row in rows for word in row[1].split()}
     return {row[0]: row[column] for row in rows if row[column]}

@@ -77,7 +77,7 @@ def passage_span(content: str, part: int) -> Span:
 
 
 def passage_spans(content: str) -> list[Span]:
-    """The passages of a text, of about equal length, ending with a paragraph, sentence or word; only the text decides."""
+    """The passages of a text, of about equal length, ending with a paragraph, sentence or word if they can."""
     size = len(content) + (WIDE - 1) * len(_WIDE.findall(content))
     if size <= LONGEST:
         return [(0, len(content))]
@@ -134,7 +134,7 @@ _BYTES = (0, 1, 1, 2, 4)
 
 
 def tokens(text: str) -> int:
-    """Words by letters, digits and signs one by one, other scripts by bytes: English a seventh above Llama 2's count."""
+    """Words by letters, digits and signs one by one, other scripts by bytes: English a seventh above Llama 2."""
     pieces = _PIECE.findall(text)
     return sum([_known_cost(piece) if len(piece) <= MAX_TOKEN_LENGTH else _cost(piece) for piece in pieces])
 

@@ -172,7 +172,7 @@ class Message:
 
 
 def read_message(item: object, tools: dict[str, str]) -> Message:
-    """The message in a mapping, a pair of role and text, or a dumpable object; `tools` has the names of called tools by id."""
+    """The message in a mapping, a pair of role and text, or a library's object; `tools` has called tools by id."""
     dump = None if isinstance(item, type) else getattr(item, "model_dump", None)
     if isinstance(item, Mapping):
         data = dict(item)

@@ -55,7 +55,7 @@ SET_BACK = timedelta(days=1)
 
 
 def write_time(namespace: Namespace) -> datetime:
-    """Now, or the time of the last write if the clock was set back since: what is said later replaces what was before."""
+    """Now, or the time of the last write if the clock was set back since: what is said later is newer."""
     now = namespace.clock()
     last = namespace.reader.memories.last_written(now + SET_BACK)
     return now if last is None else max(now, last)

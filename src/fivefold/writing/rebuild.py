@@ -58,7 +58,7 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
 
 
 def writing_model(namespace: Namespace, advance: Advance = lambda done: None) -> Embedder:
-    """The namespace's model; vectors of a retired one are made again first. If `advance` raises, the next call goes on."""
+    """The namespace's model; vectors of a retired one are made again first. `advance` may end it; the next call goes on."""
     try:
         return namespace.embedder()
     except RetiredEmbedder as error:
@@ -126,7 +126,7 @@ DIGEST_BYTES = 5
 
 
 def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
-    """Compare the vocabulary with that of the last check, reindex if it differs, and count the types' words again (R2)."""
+    """Compare the vocabulary with that of the last check, reindex if it differs, and count the words of types (R2)."""
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)

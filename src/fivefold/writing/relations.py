@@ -204,7 +204,7 @@ class Replacement:
 
     @property
     def chance(self) -> float:
-        """The chance among all near memories, most about something else; rounded, so that every store gives the same."""
+        """The chance among all near memories, most about something else; rounded, so that all stores agree."""
         odds = math.log(self.read / max(1 - self.read, 1e-6))
         signs = (odds, self.likeness, self.shared, sum(self.words), 1)
         total = sum(weight * sign for weight, sign in zip(CHANCE_WEIGHTS, signs, strict=True))

@@ -101,7 +101,7 @@ def is_plain(newer: str) -> bool:
 
 
 def is_doubtful(older: str, newer: str) -> bool:
-    """If a change is at most likely: it may not have happened, or concerns somebody else, or the older text only asks."""
+    """If a change is at most likely: it may not have happened, or concerns somebody else."""
     if "?" in older or _UNREAL.search(older):
         return True
     if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
@@ -120,7 +120,7 @@ def is_answer(older: Said, newer: Said) -> bool:
 
 
 def is_numbered(older: str, newer: str) -> bool:
-    """If two texts are of one series, such as 'turn 1' and 'turn 2': they differ in numbers that are no amount or day."""
+    """If two texts are of one series, such as 'turn 1' and 'turn 2': they differ in numbers of no amount or day."""
     if _STATE.search(newer) or _NEWS.search(newer):
         return False
     one, other = (["", *(word.strip(".,;!()") for word in text.split()), ""] for text in (older, newer))

@@ -223,7 +223,7 @@ def unpack(packed: bytes, dimension: int) -> Matrix_of_vectors:
 
 
 def best_matches(question: Matrix_of_vectors, passages: Sequence[bytes]) -> Matrix_of_vectors:
-    """For each passage, a row: how near each token of the question comes at best; zeros for a passage without tokens."""
+    """For each passage, a row: how near each token of the question comes at best; zeros for one without tokens."""
     size = packed_size(question.shape[1])
     best = np.zeros((len(passages), len(question)), dtype=np.float32)
     sizes = np.array([len(packed) for packed in passages], dtype=np.int64)

@@ -100,7 +100,7 @@ _THANKS = re.compile(
 
 
 def features(text: str) -> npt.NDArray[np.float32]:
-    """Length, temporal, frequency, their densities, specificity; each in 0..1. "In May 2019" is a name, not a wish for news."""
+    """Length, temporal, frequency, their densities, specificity, in 0..1. "In May 2019" is a name, no wish for news."""
     text = " ".join(text[:READ].split())
     words = max(1, len(_FEATURES_WORD.findall(text)))
     shouted = text.isupper()

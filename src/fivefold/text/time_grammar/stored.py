@@ -159,7 +159,7 @@ class Saying(Calendar):
         accepts: Accepts | None = None,
         foreign: bool = False,
     ) -> Reading | None:
-        """Reads what happens once a year by tense or nearness; a season is as near as its beginning, and may be running."""
+        """Reads what happens once a year by tense or nearness; a season is as near as its beginning."""
         if which in HABITS:
             return None
         spans = [make(self.today.year + step) for step in (-2, -1, 0, 1)]

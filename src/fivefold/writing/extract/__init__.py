@@ -206,7 +206,7 @@ def _instructs(text: str, start: int) -> bool:
 
 
 def statement_in(sentence: str) -> str:
-    """The statement in a sentence: "I prefer Android, can you recommend some?" has one, "Did I say I prefer tea?" none."""
+    """The statement in a sentence: "I prefer Android, can you name some?" has one, "Did I say I prefer tea?" none."""
     if not sentence.endswith("?"):
         return sentence
     sentence = sentence[:MAX_SENTENCE]
@@ -234,7 +234,7 @@ _MIN_STATEMENT_WORDS = 3
 
 
 def type_of(text: str, by_user: str | None = None) -> Type:
-    """Fact unless the wording says otherwise. Instructions count in `by_user`, the user's part; without it, everywhere."""
+    """Fact unless the wording says otherwise. Instructions count in `by_user`, the user's part, or everywhere."""
     if PROCEDURE.occurs(text) or TO_DO.match(text):
         return "procedure"
     if SPOKE_TO.occurs(text):

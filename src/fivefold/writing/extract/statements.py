@@ -124,7 +124,7 @@ _STATES = frozenset(
 
 
 class Assertions:
-    """Finds what a text says to hold now, in the speaker's own words (M1): no questions, wishes, denials, quotes or past."""
+    """Finds what a text says to hold now, in the speaker's own words (M1): no question, wish, denial, quote or past."""
 
     def __init__(self, text: str, speaker: str) -> None:
         self._text = text
