@@ -23,11 +23,9 @@ def brief(text: str, full: bool = False) -> str:
 
 def escaped(text: str) -> str:
     """JSON with the same characters as escapes, so that nothing is lost and nothing is obeyed."""
-    return "\n".join(line if line.isprintable() else _escape(line) for line in text.split("\n"))
-
-
-def _escape(line: str) -> str:
-    return "".join(json.dumps(c)[1:-1] if is_obeyed(c) else c for c in line)
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and is_obeyed(c) else c for c in text)
 
 
 OPEN, CLOSE = "<memories>", "</memories>"

@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache, wraps
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
     from snowballstemmer.english_stemmer import EnglishStemmer
@@ -80,32 +81,20 @@ def lexemes(text: str) -> list[str]:
     if text.isascii():
         tokens = _ASCII_TOKEN.findall(text)
         return [
-            lexeme for token in tokens for lexeme in (_expand_short(token) if len(token) <= _SHORT else _split(token))
+            lexeme for token in tokens for lexeme in (_known_split(token) if len(token) <= _SHORT else _split(token))
         ]
-    return [
-        lexeme
-        for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text))
-        for lexeme in (_unspaced(match[0]) if match["unspaced"] else _expand(match[0]))
-    ]
+    found: list[str] = []
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
+        if run := match["unspaced"]:
+            found += (*run, *map("".join, pairwise(run)))
+        else:
+            found += _known_split(match[0]) if len(match[0]) <= _SHORT else _split(match[0])
+    return found
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    lines = resources.files("fivefold.text").joinpath("data/stopwords.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
-
-
-def _expand(token: str) -> tuple[str, ...]:
-    """All lexemes one token stands for, remembered when it is short, since most tokens of a corpus are few words."""
-    return _expand_short(token) if len(token) <= _SHORT else _split(token)
-
-
-@lru_cache(maxsize=100_000)
-def _expand_short(token: str) -> tuple[str, ...]:
-    return _split(token)
-
-
-empty_on_forget(_expand_short.cache_clear)
+    return frozenset(" ".join(_lines("stopwords.txt")).split())
 
 
 def _split(token: str) -> tuple[str, ...]:
@@ -127,8 +116,8 @@ def _split(token: str) -> tuple[str, ...]:
     return _unique(word[:_MAX_LEXEME], *stems, *map(_bare, stems))
 
 
-def _unspaced(run: str) -> tuple[str, ...]:
-    return (*run, *(run[i : i + 2] for i in range(len(run) - 1)))
+_known_split = lru_cache(maxsize=100_000)(_split)
+empty_on_forget(_known_split.cache_clear)
 
 
 def _stem(word: str) -> str:
@@ -168,13 +157,13 @@ Gender = Literal["f", "m", "n"]
 @cache
 def common_words() -> frozenset[str]:
     """Words too common to name a subject."""
-    return frozenset(word for line in _lines("common.txt") for word in line.split())
+    return frozenset(" ".join(_lines("common.txt")).split())
 
 
 @cache
 def ordinary_words() -> frozenset[str]:
     """Words whose capital says nothing at the start of a sentence; a given name is none of them."""
-    return frozenset(word for line in _lines("ordinary.txt") for word in line.split()) - given_names().keys()
+    return frozenset(" ".join(_lines("ordinary.txt")).split()) - given_names().keys()
 
 
 @cache
@@ -182,13 +171,10 @@ def given_names() -> dict[str, Gender]:
     """Given names in lower case, each with whose it is."""
     names: dict[str, Gender] = {}
     for line in _lines("given_names.txt"):
-        gender, _, words = line.partition(":")
-        for word in words.split():
-            names[word] = "n" if names.get(word, gender) != gender else _GENDERS[gender]
+        gender = cast(Gender, line[0])
+        for word in line[2:].split():
+            names[word] = gender if names.get(word, gender) == gender else "n"
     return names
-
-
-_GENDERS: dict[str, Gender] = {"f": "f", "m": "m", "n": "n"}
 
 
 def _lines(name: str) -> list[str]:

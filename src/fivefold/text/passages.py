@@ -87,8 +87,12 @@ def passage_spans(content: str) -> list[Span]:
         parts = ceil((len(content) - start) / most)
         start = _end_of_passage(content, start, (len(content) - start) / parts) if parts > 1 else len(content)
         ends.append(start)
-    spans = [_without_space(content, start, end) for start, end in pairwise(ends)]
-    return [(start, end) for start, end in spans if start < end]
+    spans = []
+    for start, end in pairwise(ends):
+        text = content[start:end]
+        if text.strip():
+            spans.append((start + len(text) - len(text.lstrip()), start + len(text.rstrip())))
+    return spans
 
 
 def end_of(text: str) -> str:
@@ -113,11 +117,6 @@ def _end_of_passage(content: str, start: int, size: float) -> int:
         if places:
             return places[-1]
     return start + max(1, int(size))
-
-
-def _without_space(content: str, start: int, end: int) -> Span:
-    text = content[start:end]
-    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]|[\u0080-\U0010ffff]|[^\S ]|  +|[!-~]")

@@ -69,7 +69,7 @@ def _json(record: Record) -> str:
 
 
 def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report | None:
-    """Store records that waited; they leave the queue in the same transaction. None, and nothing stored, if one is gone."""
+    """Store records that waited; they leave the queue in the same transaction. None if one of them is gone."""
 
     def take(txn: Writer, report: ReportBuilder) -> None:
         if not txn.queue.take(entries, _reports(entries, report)):

@@ -58,7 +58,7 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
 
 
 def writing_model(namespace: Namespace, advance: Advance = lambda done: None) -> Embedder:
-    """The namespace's model; vectors of a retired one are made again first. `advance` may end it; the next call goes on."""
+    """The namespace's model; vectors of a retired one are made again first. `advance` may end it, to go on later."""
     try:
         return namespace.embedder()
     except RetiredEmbedder as error:

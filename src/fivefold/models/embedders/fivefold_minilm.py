@@ -6,11 +6,11 @@ said before is read along; it is not part of the passage's vector, but its token
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,8 @@ class PassageTokenizer:
     @cached_property
     def _never(self) -> Flags:
         """Separators, padding and pieces of punctuation only."""
-        chosen = self._flags(word for word in self._vocabulary if all(map(_is_punctuation, word)))
+        marks = (word for word in self._vocabulary if all(c in punctuation or category(c)[0] == "P" for c in word))
+        chosen = self._flags(marks)
         chosen[[self._pieces.sep, self._vocabulary["[PAD]"]]] = True
         return chosen
 
@@ -102,10 +103,6 @@ class PassageTokenizer:
         chosen = np.zeros(len(self._vocabulary), dtype=np.bool_)
         chosen[[self._vocabulary[word] for word in words]] = True
         return chosen
-
-
-def _is_punctuation(character: str) -> bool:
-    return character in punctuation or unicodedata.category(character).startswith("P")
 
 
 FILE = "fivefold-minilm.onnx"

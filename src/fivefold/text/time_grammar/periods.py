@@ -56,18 +56,11 @@ _EASTER_DAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday"
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""
 
 
-def _far_first(pair: tuple[int, int]) -> bool:
-    return pair[0] > pair[1]
+_FAR_FIRST = Rule(lambda pair: pair[0] > pair[1], "two whole numbers, the far one first, like (5, 2)")
+_THREE_MONTHS = Rule(lambda ends: (ends[1] - ends[0]) % 12 == 2, "the first and last of three months, like (6, 8)")
 
-
-def _is_season(months: tuple[int, int]) -> bool:
-    return (months[1] - months[0]) % 12 == 2
-
-
-Pair = Annotated[
-    tuple[int, int], Between(0, _MAX_DAYS), Rule(_far_first, "two whole numbers, the far one first, like (5, 2)")
-]
-Season = Annotated[tuple[int, int], Between(1, 12), Rule(_is_season, "the first and last of three months, like (6, 8)")]
+Pair = Annotated[tuple[int, int], Between(0, _MAX_DAYS), _FAR_FIRST]
+Season = Annotated[tuple[int, int], Between(1, 12), _THREE_MONTHS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
