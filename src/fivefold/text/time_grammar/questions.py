@@ -30,7 +30,6 @@ from fivefold.text.time_grammar.periods import (
 )
 from fivefold.text.time_grammar.words import Table, compile_pattern, lower, number
 from fivefold.values.query import Window
-from fivefold.values.serialize import Value
 
 Reach = Literal["past", "any", "ahead"]
 """How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
@@ -410,15 +409,6 @@ def _within(left: Reading, right: Reading) -> Span | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Value):
-    """A time expression and where it stands in the text."""
-
-    window: Window
-    start: int
-    end: int
-
-
 def find_window(
     text: str,
     now: datetime,
@@ -428,31 +418,9 @@ def find_window(
     reach: Reach = "past",
 ) -> Window | None:
     """The one window the question asks about, or None. Expressions that overlap are intersected."""
-    terms = _terms(text, now, zone, settings, last_talk, reach)
+    try:
+        terms = terms_in(text, Question(now, zone, settings, last_talk, reach))
+    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
+        return None
     time = one_time(text, terms if reach == "past" else both_times(text, terms))
     return Window(time[0].start, time[0].end, time[1]) if time else None
-
-
-def find_windows(
-    text: str,
-    now: datetime,
-    zone: tzinfo = UTC,
-    settings: TimeSettings = DEFAULTS,
-    last_talk: datetime | None = None,
-    reach: Reach = "past",
-) -> list[Found]:
-    """Every time expression of the text, in reading order."""
-    return [
-        Found(Window(term.reading.span.start, term.reading.span.end, text[term.start : term.end]), term.start, term.end)
-        for term in _terms(text, now, zone, settings, last_talk, reach)
-    ]
-
-
-def _terms(
-    text: str, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
-) -> list[Term]:
-    try:
-        question = Question(now, zone, settings, last_talk, reach)
-    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
-        return []
-    return terms_in(text, question)
