@@ -149,7 +149,7 @@ class Figures(Value):
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Value):
-    """Whether a trained model is switched on, and the figures that decided it."""
+    """True if a trained model is switched on, and the figures that decided it."""
 
     on: bool
     reason: str

@@ -201,7 +201,7 @@ def _coverage(words: Sequence[str], name: str, capitals: Sequence[str]) -> float
 
 
 def _is_foreign(word: str, name: str) -> bool:
-    """Whether the language has the word and English does not."""
+    """True if the language has the word and English does not."""
     known = lexicon(name)
     if word in known.english:
         return word not in stop_words() and _words().get(bare(word), {}).get(name) == STRONG
@@ -303,7 +303,7 @@ def _pieces(
 
 
 def _is_name(atom: re.Match[str], at: int, language: str) -> bool:
-    """Whether a word surely is a name or an identifier. German begins its nouns with capitals as well."""
+    """True if a word surely is a name or an identifier. German begins its nouns with capitals as well."""
     word = atom[0]
     if _CODE.search(word):
         return True

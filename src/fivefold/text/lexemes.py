@@ -226,7 +226,7 @@ class Pattern:
         return re.compile(self._pattern, self._flags & ~re.IGNORECASE)
 
     def occurs(self, text: str) -> bool:
-        """Whether the expression matches anywhere."""
+        """True if the expression matches anywhere."""
         if not flags_in(text) & self.flag:
             return False
         if self._lower is not None and text.isascii():

@@ -136,7 +136,7 @@ def _trim(name: str, opens: bool) -> str:
 
 
 def _leads(words: list[str], opens: bool) -> bool:
-    """Whether the first word only comes before a name: "Yesterday Sam", "Driver Mike"; "Lake Erie" is one name."""
+    """True if the first word only comes before a name: "Yesterday Sam", "Driver Mike"; "Lake Erie" is one name."""
     word = words[0]
     folded = re.sub(r"['’].*$", "", word).casefold()
     if len(words) == 1 or folded in _NEVER or folded in stop_words():

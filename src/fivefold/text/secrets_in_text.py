@@ -261,7 +261,7 @@ def _touches(sign: str) -> bool:
 
 
 def _is_card(number: str) -> bool:
-    """Whether it begins and is as long as the number of a card, and its last digit is the right one (Luhn)."""
+    """True if it begins and is as long as the number of a card, and its last digit is the right one (Luhn)."""
     if len(number) not in CARD_LENGTHS or not _CARD.match(number) or len(set(number)) == 1:
         return False
     digits = [int(digit) for digit in number]

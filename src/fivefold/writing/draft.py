@@ -101,7 +101,7 @@ class Draft:
     recalled: Memory | None = None
     """The memory that it only repeats, which was recalled a moment ago."""
     inserted: bool = False
-    """Whether it came after turns that follow it in its session."""
+    """True if it came after turns that follow it in its session."""
 
     @property
     def text_before(self) -> str:

@@ -36,7 +36,7 @@ def update(namespace: Namespace, id: str, changes: Mapping[str, object]) -> None
 
 
 def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> bool:
-    """Whether the memory was still `old` when the transaction began."""
+    """True if the memory was still `old` when the transaction began."""
     if old.kind == "session":
         raise InvalidInput("a session memory follows its turns; update those")
     model = writing_model(namespace)

@@ -249,7 +249,7 @@ def _add_calls(data: Json, content: Content) -> None:
 
 
 def is_message(item: object) -> bool:
-    """Whether a thing to remember is a conversation or a message, which has a role or the type of one, not a record."""
+    """True if a thing to remember is a conversation or a message, which has a role or the type of one, not a record."""
     if isinstance(item, Mapping):
         kind = item.get("type")
         typed = isinstance(kind, str) and (kind in ROLES or kind == "chat" or _is_item(kind))

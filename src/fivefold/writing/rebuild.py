@@ -160,7 +160,7 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
 
 
 def is_due(last: Mapping[str, Any] | None, now: datetime, days: int) -> bool:
-    """Whether a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
+    """True if a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
     if days == 0:
         return False
     return last is None or now >= from_micros(last["at"]) + timedelta(days=days)

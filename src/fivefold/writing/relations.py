@@ -212,7 +212,7 @@ class Replacement:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the older memory may be ended, and not only linked."""
+        """True if the older memory may be ended, and not only linked."""
         older, newer = _said(self.older), _said(self.newer)
         if self.words[0] > MAX_ENDED_WORDS or is_doubtful(older.text, newer.text) or is_answer(older, newer):
             return False
@@ -453,7 +453,7 @@ def find_recalled(drafts: Sequence[Draft], namespace: Namespace, minutes: int) -
 
 
 def _says_again(new: Memory, recalled: Memory) -> bool:
-    """Whether a memory that was recalled says all that the new one says, in the same words."""
+    """True if a memory that was recalled says all that the new one says, in the same words."""
     own, words = (frozenset(lexemes(text.content)) - frozenset(lexemes(_ADDED_WORDS)) for text in (new, recalled))
     denials, others = (len(_DENIAL.findall(memory.content)) for memory in (new, recalled))
     return bool(own) and own <= words and len(own) >= MIN_RECALLED_SHARE * len(words) and denials == others

@@ -87,7 +87,7 @@ _LITTLE = frozenset(
 
 
 def may_state(text: str) -> bool:
-    """Whether a text may say how something is: no mere question, no small talk, nothing very short or long."""
+    """True if a text may say how something is: no mere question, no small talk, nothing very short or long."""
     text = _TALK.sub("", text.strip(), count=3) if len(text) < 120 else text.strip()
     if not text or len(text) > MAX_CHARACTERS:
         return False
@@ -96,7 +96,7 @@ def may_state(text: str) -> bool:
 
 
 def is_plain(newer: str) -> bool:
-    """Whether a text says plainly that something ended or is new."""
+    """True if a text says plainly that something ended or is new."""
     return _NEWS.search(newer) is not None and _GOES_ON.search(newer) is None
 
 
@@ -113,7 +113,7 @@ def is_doubtful(older: str, newer: str) -> bool:
 
 
 def is_answer(older: Said, newer: Said) -> bool:
-    """Whether an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
+    """True if an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
     if not newer.by_assistant:
         return False
     return bool(_REPLY.search(newer.text)) or not (older.by_assistant or _ABOUT_USER.search(newer.text))
@@ -129,7 +129,7 @@ def is_numbered(older: str, newer: str) -> bool:
 
 
 def _is_series(one: list[str], other: list[str], at: int) -> bool:
-    """Whether both have a number after the same letters at that place, and it is neither an amount nor a day."""
+    """True if both have a number after the same letters at that place, and it is neither an amount nor a day."""
     older, newer = _NUMBERED.fullmatch(one[at].rstrip(":")), _NUMBERED.fullmatch(other[at].rstrip(":"))
     if older is None or newer is None or older[1].casefold() != newer[1].casefold():
         return False

@@ -95,12 +95,12 @@ def embedder(choice: str) -> Embedder:
 
 
 def is_remote(choice: str) -> bool:
-    """Whether using this embedder sends texts to a server."""
+    """True if using this embedder sends texts to a server."""
     return choice.startswith("openai:")
 
 
 def gives_tokens(model: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Whether the embedder gives token vectors. Its properties are not looked at: some load the model."""
+    """True if the embedder gives token vectors. Its properties are not looked at: some load the model."""
     return all(callable(getattr(model, name, None)) for name in ("read", "read_question", "spans"))
 
 

@@ -93,7 +93,7 @@ def intent(weights: Weights) -> Intent:
 
 
 def is_fallback(weights: Weights) -> bool:
-    """Whether no model predicted these weights."""
+    """True if no model predicted these weights."""
     return weights.source.startswith("fallback")
 
 
@@ -198,7 +198,7 @@ class Times:
     newest: float = 0.0
 
     def vector(self) -> Vector:
-        """Whether a time is named, when it began and ended, how far memory reaches, and how old the newest is."""
+        """True if a time is named, when it began and ended, how far memory reaches, and how old the newest is."""
         named = self.begins is not None
         days = (self.begins or 0.0, self.ends if named else 0.0, self.span, self.newest)
         scaled = [log1p(max(0.0, each)) / _SCALE for each in days]

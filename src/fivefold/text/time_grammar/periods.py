@@ -95,7 +95,7 @@ class Span:
 Latest = Callable[[datetime], Span]
 """The last occurrence that has begun by an instant."""
 Accepts = Callable[[str], bool]
-"""Whether the word before makes a doubtful word a time: "in" for a month, "on" for a weekday."""
+"""True if the word before makes a doubtful word a time: "in" for a month, "on" for a weekday."""
 
 
 @dataclass(frozen=True, slots=True)

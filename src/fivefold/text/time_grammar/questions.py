@@ -290,7 +290,7 @@ def _ranges(text: str, terms: list[Term], question: Question) -> Iterator[Term]:
 
 
 def _names_its_year(text: str, term: Term, following: Term) -> bool:
-    """Whether a year follows at once: "May last year" needs no "in"."""
+    """True if a year follows at once: "May last year" needs no "in"."""
     adjacent = following.start > term.end and not text[term.end : following.start].strip(" ,")
     return adjacent and following.sure and following.reading.accepts is None and "year" in following.reading.unit
 
@@ -313,7 +313,7 @@ def _pair(text: str, term: Term, following: Term) -> Term | None:
 
 
 def _makes_range(text: str, term: Term, following: Term) -> bool:
-    """Whether the two are the ends of one range. Without "from" one of them must be a time by itself."""
+    """True if the two are the ends of one range. Without "from" one of them must be a time by itself."""
     if following.word not in _JOINERS or term.word in _CLOSED or not _adjoins(text, term, following):
         return False
     if following.word == "and" and term.word != "between":

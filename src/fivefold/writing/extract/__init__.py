@@ -180,7 +180,7 @@ _ABOUT_USER = re.compile(r"\W*(?:the )?user\b", re.IGNORECASE)
 
 @text_cache(256)
 def is_standing(sentence: str) -> bool:
-    """Whether a sentence tells an assistant what to do from now on."""
+    """True if a sentence tells an assistant what to do from now on."""
     if _TRIGGERS.isdisjoint(words_of(sentence)):
         return False
     text = lower_case(sentence[:MAX_SENTENCE])
@@ -191,7 +191,7 @@ def is_standing(sentence: str) -> bool:
 
 
 def _instructs(text: str, start: int) -> bool:
-    """Whether an instruction begins at a place of a lower-case text."""
+    """True if an instruction begins at a place of a lower-case text."""
     if _phrase("instruction").match(text, start):
         return True
     for lead, rest in (("before style", "style"), ("before verb", "verb"), ("before verb", "named")):
@@ -281,7 +281,7 @@ def _instructions(text: str, by_user: str | None) -> set[str]:
 
 
 def _is_instruction(text: str, by_user: str | None) -> bool:
-    """Whether the main statement of a text is an instruction to the assistant: its first one, or half of the text."""
+    """True if the main statement of a text is an instruction to the assistant: its first one, or half of the text."""
     told = _instructions(text, by_user)
     if not told:
         return False

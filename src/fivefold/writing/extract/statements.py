@@ -140,7 +140,7 @@ class Assertions:
             self._quoted.append((match.start(), max(end, self._quoted[-1][1] if self._quoted else 0)))
 
     def holds(self, start: int, end: int, claim: Claim) -> bool:
-        """Whether the text from `start` to `end` claims that something holds; only its own sentence counts."""
+        """True if the text from `start` to `end` claims that something holds; only its own sentence counts."""
         at = bisect_right(self._starts, start)
         closing = self._ends[at] if at < len(self._ends) else None
         quoted = bisect_right(self._quoted, (start, len(self._text)))
@@ -160,7 +160,7 @@ class Assertions:
 
 
 def single_valued(attribute: str) -> bool:
-    """Whether a new value of this attribute can only mean that the old one ended."""
+    """True if a new value of this attribute can only mean that the old one ended."""
     return bool(_ONE_VALUE.search(attribute))
 
 
@@ -176,7 +176,7 @@ def fits(attribute: str, value: str, timed: bool, cued: bool) -> bool:
 
 
 def is_state(value: str) -> bool:
-    """Whether the words say how something is rather than what it is: 'expired', 'too long', 'a great way'."""
+    """True if the words say how something is rather than what it is: 'expired', 'too long', 'a great way'."""
     for word in value.split()[:4]:
         if word in _STATES or _STATE_WORD.fullmatch(word):
             return True
@@ -218,7 +218,7 @@ def owner_of(speaker: str | None) -> str:
 
 
 def is_assistant(speaker: str | None) -> bool:
-    """Whether the speaker is a part of the talk other than the user."""
+    """True if the speaker is a part of the talk other than the user."""
     name = (speaker or "user").casefold()
     return name in ROLES and name not in _OWNERS
 
@@ -413,7 +413,7 @@ def predicate_of(items: tuple[Statement, ...]) -> str | None:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values say the same, apart from words without weight."""
+    """True if two values say the same, apart from words without weight."""
     return set(lexemes(one)) == set(lexemes(other))
 
 
