@@ -1,4 +1,4 @@
-"""Models of the BERT family: batches, cores, sessions and forks."""
+"""Models of the BERT family: rows, cores, sessions and forks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fivefold.models.bert import CORES, MAX_TOKENS, Ids, Inputs, Session, batches, rounds
+from fivefold.models.bert import CORES, MAX_TOKENS, Inputs, Session, row_inputs
 from fivefold.models.embedders import Embedder, Matrix, unit
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.packages import MiniLM
@@ -59,12 +58,12 @@ def test_the_same_texts_give_the_same_vectors(model: Embedder) -> None:
     np.testing.assert_array_equal(model.embed(MIXED[:1]), other.embed(MIXED[:1]))
 
 
-def test_texts_of_very_different_lengths_keep_their_order(model: Embedder) -> None:
-    """Alone or in company a text has nearly the same vector: int8 takes its scale from the whole batch."""
+def test_a_text_has_one_vector_alone_and_in_any_company(model: Embedder) -> None:
+    """int8 takes its scale from all that is read at once, so texts are read one by one."""
     texts = [*MIXED, *OPENINGS]
-    alone, together = np.concatenate([model.embed([text]) for text in texts]), model.embed(texts)
-    assert (together * alone).sum(axis=1).min() > 0.98
-    assert (together @ alone.T).argmax(axis=1).tolist() == [texts.index(text) for text in texts]
+    alone = np.concatenate([model.embed([text]) for text in texts])
+    np.testing.assert_array_equal(alone, model.embed(texts))
+    np.testing.assert_array_equal(alone[::-1], model.embed(texts[::-1]))
 
 
 def test_progress_adds_up_to_the_texts(model: Embedder) -> None:
@@ -117,13 +116,6 @@ def test_threads_share_one_model(model: Embedder) -> None:
     np.testing.assert_allclose(np.stack(together), np.concatenate([alone, alone]), atol=1e-5)
 
 
-def test_a_batch_holds_texts_of_like_length_and_few_tokens() -> None:
-    lengths = [7, 300, 5, 6, 120, 5, 90, 40]
-    grouped = batches(lengths, 256)
-    assert sorted(chain.from_iterable(grouped)) == list(range(len(lengths)))
-    assert [[lengths[i] for i in group] for group in grouped] == [[5, 5, 6, 7, 40], [90, 120], [300]]
-
-
 def test_unit_scales_rows_and_leaves_zero_rows() -> None:
     scaled = unit(np.array([[3, 4], [0, 0], [0, -2]], dtype=np.float32))
     np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [0, -1]]), atol=1e-7)
@@ -152,14 +144,15 @@ class Counting:
 
 
 class Sums:
-    """Stands for a model that adds up each row."""
+    """Stands for a model that adds up a row."""
 
     def run(self, outputs: object, inputs: Inputs) -> list[Any]:
-        return [inputs["ones"].sum(axis=1)]
+        return [inputs["input_ids"].sum()]
 
 
-def ones(lengths: Sequence[int]) -> dict[str, Ids]:
-    return {"ones": np.array([[1] * length + [0] * (max(lengths) - length) for length in lengths])}
+def sums(lengths: Sequence[int]) -> list[int]:
+    found = dict(Session(Sums()).run_each(["sum"], [row_inputs([1] * length) for length in lengths]))
+    return [int(found[place][0]) for place in range(len(lengths))]
 
 
 def test_no_more_runs_at_once_than_cores() -> None:
@@ -187,48 +180,25 @@ def test_a_fork_during_a_run_leaves_the_child_its_cores() -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
-def test_rows_are_shared_out_and_come_back_in_their_place() -> None:
-    lengths = [9, 2, 7, 4, 30]
-    for most in (8, 30, 1_000):
-        found = np.zeros(len(lengths), dtype=np.int64)
-        for batch in Session(Sums()).run_rows(["sum"], lengths, lengths, most, ones):
-            (found[batch.rows],) = batch.found
-        assert found.tolist() == lengths
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_rows_come_back_in_their_place(monkeypatch: pytest.MonkeyPatch, parts: int) -> None:
+    monkeypatch.setattr(CORES, "parts", parts)
+    for lengths in ([], [4], [9, 2, 7, 4, 30], [*range(50, 0, -1)]):
+        assert sums(lengths) == lengths
 
 
-def test_few_rows_make_as_many_batches_as_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CORES, "parts", 2)
-    assert list(rounds([3, 1, 2], 100)) == [[[0], [1, 2]]]
-    assert list(rounds([3], 100)) == [[[0]]]
-    assert list(rounds([50, 50, 50], 50)) == [[[0], [1]], [[2]]]
-    monkeypatch.setattr(CORES, "parts", 1)
-    assert list(rounds([3, 1, 2], 100)) == [[[1, 2, 0]]]
-
-
-def test_rows_that_fit_into_one_round_are_shared_out_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fourteen memories of about seventy tokens are a little too long for one batch; two runs then take half each."""
-    monkeypatch.setattr(CORES, "parts", 2)
-    lengths = [67, 68, 83, 64, 41, 73, 65, 70, 71, 28, 69, 48, 62, 76]
-    ((first, second),) = rounds(lengths, 1_024)
-    assert sorted(first + second) == list(range(14))
-    costs = sorted(len(batch) * max(lengths[i] for i in batch) for batch in (first, second))
-    assert costs[1] <= 1.1 * costs[0]
-
-
-def test_a_long_row_among_many_short_ones_makes_no_batch_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CORES, "parts", 4)
-    lengths = [3] * 680 + [256]
-    found = [batch for batches in rounds(lengths, 2_048) for batch in batches]
-    assert sorted(i for batch in found for i in batch) == list(range(681))
-    assert max(len(batch) * max(lengths[i] for i in batch) for batch in found) <= 2_048
+def test_a_row_has_a_mask_and_says_where_its_second_text_begins() -> None:
+    given = row_inputs([1, 7, 2, 8, 2], 3)
+    assert given["input_ids"].tolist() == [[1, 7, 2, 8, 2]]
+    assert given["attention_mask"].tolist() == [[1, 1, 1, 1, 1]]
+    assert given["token_type_ids"].tolist() == [[0, 0, 0, 1, 1]]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
 def test_a_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CORES, "parts", 2)
-    assert len(list(Session(Sums()).run_rows(["sum"], [1, 2], [1, 2], 1, ones))) == 2
+    assert sums([1, 2]) == [1, 2]
     child = os.fork()
     if child == 0:
-        read = list(Session(Sums()).run_rows(["sum"], [1, 2], [1, 2], 1, ones))
-        os._exit(0 if len(read) == 2 else 1)
+        os._exit(0 if sums([1, 2]) == [1, 2] else 1)
     assert os.waitpid(child, 0)[1] == 0

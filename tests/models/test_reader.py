@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
 from fivefold.models.bert import word_pieces
-from fivefold.models.reader import (
-    BATCH_TOKENS,
-    FILE,
-    LONGEST,
-    PairReader,
-    Said,
-    SaidPair,
-    model_inputs,
-    pair_reader,
-    token_rows,
-)
+from fivefold.models.reader import FILE, LONGEST, PairReader, Said, SaidPair, pair_reader, token_rows
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (
@@ -59,13 +48,6 @@ def test_a_row_has_both_texts_and_says_where_the_second_begins() -> None:
 def test_a_long_text_is_cut() -> None:
     ((row, newer),) = token_rows(word_pieces(), [pair("word " * 500, "word " * 500)])
     assert (len(row), newer) == (2 * LONGEST + 3, LONGEST + 2)
-
-
-def test_shorter_rows_are_padded_and_only_the_second_text_is_marked() -> None:
-    inputs = model_inputs([([5, 6, 7, 8], 2), ([5, 6], 1)])
-    assert inputs["input_ids"].tolist() == [[5, 6, 7, 8], [5, 6, 0, 0]]
-    assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
-    assert inputs["token_type_ids"].tolist() == [[0, 0, 1, 1], [0, 1, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -109,21 +91,12 @@ def test_what_nothing_answers_has_a_lower_number(reader: PairReader) -> None:
     assert reader.answers("What is the name of Mia's school?", MEMORIES).max() < answered
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.permutations(range(len(MEMORIES))))
-def test_the_order_of_the_memories_changes_little(reader: PairReader, order: list[int]) -> None:
-    """int8 rounds by what is read together, so that the last digits may differ."""
+def test_the_order_of_the_memories_changes_nothing(reader: PairReader, order: list[int]) -> None:
     found = reader.answers("What is the name of Mia's dog?", MEMORIES)
     again = reader.answers("What is the name of Mia's dog?", [MEMORIES[i] for i in order])
-    assert again.tolist() == pytest.approx(found[order].tolist(), abs=0.3)
-
-
-def test_many_pairs_are_read_in_several_batches(reader: PairReader) -> None:
-    """More tokens than are read at once, short and long texts mixed, and each result stands in its own place."""
-    count = BATCH_TOKENS // 8
-    memories = [MEMORIES[i % len(MEMORIES)] for i in range(count)]
-    found = reader.answers("What is the name of Mia's dog?", memories)
-    assert {int(place) % len(MEMORIES) for place in np.flatnonzero(found > np.quantile(found, 0.85))} == {0}
+    assert again.tolist() == found[order].tolist()
 
 
 def test_nothing_to_read_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

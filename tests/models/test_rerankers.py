@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.bert import pad, word_pieces
+from fivefold.models.bert import word_pieces
 from fivefold.models.rerankers import (
     BEFORE,
     DIGEST,
@@ -161,13 +161,6 @@ def test_the_first_of_question_and_text_and_the_last_of_before_are_read() -> Non
     words = [list(pieces.vocabulary)[i] for i in row]
     assert start == QUESTION + 2
     assert words == ["[CLS]", *["one"] * QUESTION, "[SEP]", *["two"] * TEXT, "[SEP]", *["three"] * BEFORE, "[SEP]"]
-
-
-def test_a_batch_is_padded_and_masked() -> None:
-    given = pad([[1, 7, 2, 8, 2], [1, 7, 2, 9, 9, 9, 2]], starts=3)
-    assert given["input_ids"].tolist() == [[1, 7, 2, 8, 2, 0, 0], [1, 7, 2, 9, 9, 9, 2]]
-    assert given["attention_mask"].tolist() == [[1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1]]
-    assert given["token_type_ids"].tolist() == [[0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1]]
 
 
 # A damaged install

@@ -186,11 +186,11 @@ def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
 
 def test_only_short_tokens_are_remembered() -> None:
     lexemes("kettle")
-    held = module._expand_short.cache_info().currsize
+    held = module._known_split.cache_info().currsize
     assert lexemes(f"{'long-' * 7}token 这是一段没有空格的文字") == lexemes(
         f"{'long-' * 7}token 这是一段没有空格的文字"
     )
-    assert module._expand_short.cache_info().currsize == held
+    assert module._known_split.cache_info().currsize == held
 
 
 def test_words_come_in_reading_order_and_as_often_as_they_stand() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fivefold.text.time_grammar import EARLIEST, find_window, find_windows
+from fivefold.text.time_grammar import EARLIEST, find_window
 from tests.text.test_time_of_questions import BERLIN, GOLDEN, NOTHING, NOW, TALK
 
 pytestmark = pytest.mark.slow
@@ -78,19 +78,12 @@ texts = st.one_of(
 def test_any_text_at_any_time_is_read_or_passed_over(
     text: str, now: datetime, zone: ZoneInfo, talk: datetime | None
 ) -> None:
-    found = find_windows(text, now, zone, last_talk=talk)
-    end = 0
-    for item in found:
-        assert item.window.start < item.window.end
-        assert item.window.start.tzinfo is UTC
-        assert item.window.end.tzinfo is UTC
-        assert end <= item.start < item.end <= len(text)
-        assert item.window.text == text[item.start : item.end]
-        end = item.end
     window = find_window(text, now, zone, last_talk=talk)
-    assert (window is None) == (not found)
     if window:
         assert EARLIEST <= window.start < window.end
+        assert (window.start.tzinfo, window.end.tzinfo) == (UTC, UTC)
+        places = [text.find(part) for part in window.text.split(" … ")]
+        assert min(places) >= 0
 
 
 @settings(deadline=None)
@@ -176,5 +169,3 @@ def test_neither_the_zone_nor_the_clock_of_the_machine_matters(machine_zone: str
 def test_long_texts_are_read_to_the_end(text: str) -> None:
     window = find_window(f"{text}. What happened on 7 May 2023?", NOW, BERLIN)
     assert window is not None
-    found = find_windows(f"{text}. What happened on 7 May 2023?", NOW, BERLIN)
-    assert found[-1].window.text == "7 May 2023"

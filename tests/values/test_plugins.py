@@ -16,9 +16,10 @@ import fivefold
 from fivefold.cli.app import command_tree
 from fivefold.errors import InvalidInput, PluginError
 from fivefold.models.embedders import embedder
-from fivefold.models.rerankers import Passage, reranker
+from fivefold.models.rerankers import reranker
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores import open_store
+from fivefold.values.vectors import Passage
 from fivefold.writing.extract import extractor
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"

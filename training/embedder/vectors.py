@@ -11,7 +11,7 @@ import torch
 from model import Rows, TokenEmbedder, published, read
 from safetensors.torch import load_file, save_file
 
-from fivefold.models.bert import batches, session
+from fivefold.models.bert import session
 from fivefold.models.embedders import pack
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 from fivefold.values.vectors import Passage
@@ -98,7 +98,12 @@ def _batches(
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
     """Passages of like length together."""
     lengths = [len(row.ids) for row in pieces.rows(passages)]
-    for chosen in batches(lengths, BATCH_TOKENS):
+    grouped: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if not grouped or (len(grouped[-1]) + 1) * lengths[place] > BATCH_TOKENS:
+            grouped.append([])
+        grouped[-1].append(place)
+    for chosen in grouped:
         yield chosen, *token_rows(pieces, [passages[number] for number in chosen])
 
 

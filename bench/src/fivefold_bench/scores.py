@@ -20,11 +20,12 @@ import numpy.typing as npt
 from fivefold.errors import InvalidInput
 from fivefold.evaluation import Question, place_of
 from fivefold.models.embedders import Embedder, Matrix, unit
-from fivefold.models.rerankers import Passage, reranker
+from fivefold.models.rerankers import reranker
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import without_part
 from fivefold.text.display import bar
 from fivefold.values.serialize import Json, Value
+from fivefold.values.vectors import Passage
 from fivefold_bench.contestants import Contestant
 from fivefold_bench.data import Choice
 from fivefold_bench.run import SHOWN, Answer

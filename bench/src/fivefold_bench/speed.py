@@ -15,13 +15,14 @@ import apsw
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder, read_question
-from fivefold.models.rerankers import Passage, reranker
+from fivefold.models.rerankers import reranker
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.text.display import bar
 from fivefold.values.filters import Filter
+from fivefold.values.vectors import Passage
 from fivefold_bench.large import measure_large
 from fivefold_bench.measures import (
     MINUTE,

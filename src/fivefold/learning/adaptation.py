@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import pack_features
-from fivefold.models.weights.features import FREQUENCY, PAST, READ
+from fivefold.models.weights.features import READ, cues, past
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
@@ -30,8 +30,6 @@ from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_name
-
-# The three signals of each hit that predicted weights combine; the recall log keeps them for learning (D12).
 
 SEARCHES = ("dense", "recency", "frequency")
 """The kinds of route whose scores are the three signals, in the order of the weights."""
@@ -106,10 +104,7 @@ STEEPNESS = (0.5, 6.0, 30.0)
 
 @dataclass(frozen=True, slots=True)
 class Adaptation(Value):
-    """What a namespace has learned: log-offsets of similarity, recency and frequency; they add up to 0.
-
-    `gain` is how much better than the global weights they predicted the last uses, in nats.
-    """
+    """What a namespace has learned: log-offsets that add up to 0; `gain` is how much better they predicted, in nats."""
 
     offsets: Triple = (0.0, 0.0, 0.0)
     steepness: float = STEEPNESS[1]
@@ -141,10 +136,7 @@ def adapt(weights: Weights, adaptation: Adaptation, now: datetime) -> Weights:
 
 
 def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], now: datetime) -> Adaptation:
-    """The adaptation after a list, shown best first under these global weights, of which some hits were used.
-
-    A list of which all or nothing was used says nothing about the weights and changes nothing.
-    """
+    """The adaptation after a list shown best first, of which some hits were used; all or none used says nothing."""
     signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in hits], dtype=np.float64).reshape(-1, 3)
     if not ((signals >= -1e-9) & (signals <= 1 + 1e-9)).all():
         raise InvalidInput("similarity, recency and frequency of a shown hit lie in 0..1; give them as the recall did")
@@ -244,8 +236,6 @@ def _triple(values: Array) -> Triple:
     return first, second, third
 
 
-# The decay that fits a question's own time (D12): hours for "just now", weeks for "last month", none for 2019.
-
 HOUR = 1 / 24
 """The shortest half-life, in days."""
 SHORT_DAYS = 3.0
@@ -302,10 +292,7 @@ class QueryDecay(Value):
 
 
 def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
-    """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old.
-
-    The newest memory keeps at least half, however old it is.
-    """
+    """The decay for a question over memories of `span_days`; the newest, `newest_days` old, keeps at least half."""
     choice = _by_window(query.window, query.now) if query.window is not None else None
     choice = choice or _by_words(query, span_days)
     half_life = choice.decay.half_life_days
@@ -351,9 +338,9 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
         return QueryDecay(OVER_CANDIDATES, f"{hit[0]!r} asks for the newest of its kind, however old")
     if query.window is not None:
         return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
-    if hit := _ALL_TIME.search(text) or PAST.search(text):
+    if hit := _ALL_TIME.search(text) or past().search(text):
         return QueryDecay(NO_DECAY, f"{hit[0]!r} asks for what is old as well as for what is new")
-    habit = next((match for match in FREQUENCY.finditer(text) if match[1]), None)
+    habit = next((match for match in cues("frequency").finditer(text) if match[1]), None)
     if habit is not None:
         return QueryDecay(NO_DECAY, f"{habit[0]!r} asks for a habit, and all times count alike")
     if any(cue.kind == "recent" for cue in query.cues):
@@ -365,9 +352,6 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
 
 def _days(days: float) -> str:
     return f"{days:.1f} d" if days >= 1 else f"{days * 24:.1f} h"
-
-
-# Feedback on a recall: which of the returned memories were used, and which were of no use.
 
 
 def log_entry(recall: Recall) -> LoggedRecall:

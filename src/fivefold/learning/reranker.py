@@ -36,8 +36,6 @@ from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, iso
 from fivefold.values.vectors import Matrix, Vector
 
-# The features of a hit for the learned reranker (E5); the recall log keeps them, so that training computes nothing.
-
 STEP = "learned"
 """The name of the step by which a candidate shows that the learned reranker has moved it."""
 
@@ -151,7 +149,7 @@ class Figures(Value):
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Value):
-    """Whether a trained model is switched on, and the figures that decided it."""
+    """True if a trained model is switched on, and the figures that decided it."""
 
     on: bool
     reason: str
@@ -255,8 +253,6 @@ def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise BadModel(f"the learned reranker's file is damaged ({type(error).__name__})") from None
 
-
-# Where learned rerankers are stored: in a table of a server, in a file next to a store file, or in memory.
 
 NEVER = "nothing was trained yet"
 

@@ -30,8 +30,6 @@ from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
-# Lessons for training: the hits that a recall showed, with their features, and which of them were used.
-
 MAX_LESSONS = 5_000
 """How many recalls with feedback, the newest, serve as lessons."""
 
@@ -69,10 +67,7 @@ def read_lessons(reader: Reader) -> list[Lesson]:
 
 
 def lesson_of(feedback: Feedback) -> Lesson | None:
-    """None where nothing can be learned: the log has no valid features, or every hit was used.
-
-    Where nothing was used, the hits that were not refused are preferred to those that were.
-    """
+    """None if nothing can be learned. If no hit was used, those not refused are preferred to those that were."""
     rows = unpack_features(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
@@ -84,8 +79,6 @@ def lesson_of(feedback: Feedback) -> Lesson | None:
         return None
     return Lesson(rows[:MAX_HITS, 0], rows[:MAX_HITS, 1:], used)
 
-
-# Position bias: how much of a hit's use is due to its rank alone. A memory shown first is used more for being first.
 
 MAX_ETA = 2.0
 """The largest η that is accepted."""
@@ -125,7 +118,7 @@ class PaddedLists:
 
 @dataclass(frozen=True, slots=True)
 class PositionBias(Value):
-    """Use falls by 1 / rank to the power of `eta`; `error` is its standard error."""
+    """How much of the use is due to the rank alone: it falls by 1 / rank to the power of `eta`."""
 
     eta: float
     error: float
@@ -158,8 +151,6 @@ def estimate_position_bias(lists: PaddedLists) -> PositionBias:
     error = float(np.sqrt(np.linalg.inv(curve)[-1, -1]))
     return PositionBias(float(np.clip(theta[-1], 0.0, MAX_ETA)), error, float(np.clip(theta[-2], 0.0, MAX_TRUST)))
 
-
-# Fitting the network to lessons: a listwise loss, Adam, early stopping.
 
 STEPS = 400
 PATIENCE = 60
@@ -324,11 +315,7 @@ def _must_exist(namespace: Namespace) -> None:
 
 
 def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) -> Figures:
-    """The model against the order without it, on lessons that it has not seen.
-
-    Uses far down count more, by the lower bound of the position bias: less than the true bias favours the order shown,
-    so that an error leaves that order unchanged.
-    """
+    """The model against the order without it, on unseen lessons; uses far down count more, by the least bias."""
     weight = np.array([use_weights(lesson, bias).mean() for lesson in held_out])
     before = np.array([ndcg(lesson, lesson.base, bias) for lesson in held_out])
     after = np.array([ndcg(lesson, ranker.blend(lesson.base, lesson.features)[0], bias) for lesson in held_out])
@@ -357,8 +344,6 @@ def least_gain(gaps: Tensor, weight: Tensor, seed: int) -> float:
     gains = (gaps * weight)[samples].sum(axis=1) / weight[samples].sum(axis=1)
     return float(np.quantile(gains, LUCK))
 
-
-# Training in the background once there is enough new feedback; no recall waits for it or fails with it.
 
 _log = logging.getLogger("fivefold")
 
@@ -405,9 +390,6 @@ class BackgroundTraining:
             _log.exception("the reranker could not be trained")
         else:
             _log.info("the reranker of namespace %r was trained: %s", self._namespace.name, verdict.describe())
-
-
-# What a namespace has learned from use, as one value: its reranker and the correction of its weights.
 
 
 @dataclass(frozen=True, slots=True)

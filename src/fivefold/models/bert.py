@@ -1,4 +1,4 @@
-"""What the ONNX models of the BERT family share: a session whose runs share the cores, batches with little padding."""
+"""The ONNX models of the BERT family: word pieces, and a session whose runs share the cores."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from string import punctuation
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,6 @@ from fivefold.values.vectors import Span
 if TYPE_CHECKING:
     import onnxruntime
 
-
-# BERT's uncased word pieces: a text as the ids that a model reads, and the characters that each stands for.
 
 MAX_WORD_CHARS = 100
 """Longer words are unknown."""
@@ -176,21 +174,15 @@ def _loaded(folder: Path, file: str) -> WordPieces:
 
 Ids = npt.NDArray[np.int64]
 Inputs = Mapping[str, Ids]
-R = TypeVar("R")
-InputsOf = Callable[[Sequence[R]], Inputs]
-"""Makes the inputs of a batch of rows."""
 
 MAX_TOKENS = 256
-BATCH_TOKENS = 4096
-"""Texts are batched by length up to this many tokens, padding included."""
+ROUND = 8
+"""Rows that a thread runs before its call goes on: handing over each row alone would take longer."""
 
 
 @cache
 def whole_words() -> dict[str, int]:
-    """The words of letters that the models know whole, each with its rank: the more common, the smaller.
-
-    None where the file is missing; the models say so when they are loaded.
-    """
+    """The words of letters that the models know whole, by rank: common ones first; none if the file is missing."""
     try:
         pieces = word_pieces().vocabulary
     except EmbedderError:
@@ -205,11 +197,10 @@ def _cores() -> threading.BoundedSemaphore:
 @dataclass(slots=True)
 class Cores:
     """How the models of this process share its cores. A run takes one thread, so that a model which was loaded before
-    a fork works after it; what is long is split into runs side by side, which is faster than threads within a run:
-    eight texts of 40 word pieces take 15 ms in two runs, 33 ms in one with two threads, 27 ms with one."""
+    a fork works after it; rows run side by side, which is faster than threads within a run."""
 
     parts: int = min(4, os.cpu_count() or 1)
-    """Runs that one call is split into at most. Processes that share the cores split nothing."""
+    """Threads that run the rows of one call. Processes that share the cores take one."""
     running: threading.BoundedSemaphore = field(default_factory=_cores)
     """As many runs at once as there are cores, over all models. More would be no faster, and each takes 20 MB and more
     that the allocator keeps: twelve at once raised a process from 160 MB to 384, two at once to 210."""
@@ -234,14 +225,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=CORES.renew)
 
 
-class Batch(NamedTuple):
-    """Which rows were read together, as what, and what the model gave."""
-
-    rows: list[int]
-    inputs: Inputs
-    found: list[Any]
-
-
 class Session:
     """A model whose runs wait for a core."""
 
@@ -253,15 +236,24 @@ class Session:
             found: list[Any] = self._session.run(outputs, inputs)
         return found
 
-    def run_rows(
-        self, outputs: Sequence[str], rows: Sequence[R], lengths: Sequence[int], most: int, inputs_of: InputsOf[R]
-    ) -> Iterator[Batch]:
-        """Rows of these lengths in batches of at most `most` tokens, as many at a time as run side by side."""
-        for batches in rounds(lengths, most):
-            first, *others = inputs = [inputs_of([rows[i] for i in chosen]) for chosen in batches]
-            waiting = [CORES.helpers.submit(self.run, outputs, other) for other in others]
-            found = [self.run(outputs, first), *(one.result() for one in waiting)]
-            yield from map(Batch, batches, inputs, found)
+    def run_each(self, outputs: Sequence[str], rows: Sequence[Inputs]) -> Iterator[tuple[int, list[Any]]]:
+        """The place of each row with what the model gives for it, in runs side by side.
+
+        Each row is a run of its own: int8 takes its scale from all that is read at once, so a text in company would
+        have another vector. It is as fast, since nothing is padded, and takes the memory of one row.
+        """
+        order = sorted(range(len(rows)), key=lambda place: rows[place]["input_ids"].shape[1])
+
+        def run(places: Sequence[int]) -> list[tuple[int, list[Any]]]:
+            return [(place, self.run(outputs, rows[place])) for place in places]
+
+        for start in range(0, len(order), ROUND * CORES.parts):
+            chosen = order[start : start + ROUND * CORES.parts]
+            first, *others = (chosen[part :: CORES.parts] for part in range(min(CORES.parts, len(chosen))))
+            waiting = [CORES.helpers.submit(run, other) for other in others]
+            yield from run(first)
+            for each in waiting:
+                yield from each.result()
 
 
 def session(path: str | Path) -> Session:
@@ -301,54 +293,10 @@ class ShippedModel:
             raise self.error(f"{self.file} could not be loaded; install fivefold again ({error})") from error
 
 
-def rounds(lengths: Sequence[int], most: int) -> Iterator[list[list[int]]]:
-    """Batches of indexes, as many at a time as run side by side; what fits into one round is shared out evenly.
-
-    Where one long text among many short ones would make an even share too large, the batches stay as they are.
-    """
-    parts = min(CORES.parts, len(lengths))
-    grouped = batches(lengths, most)
-    if 0 < len(grouped) <= parts:
-        shared = shares(lengths, parts)
-        if all(len(part) * lengths[part[-1]] <= most for part in shared):
-            grouped = shared
-    for start in range(0, len(grouped), CORES.parts):
-        yield grouped[start : start + CORES.parts]
-
-
-def shares(lengths: Sequence[int], parts: int) -> list[list[int]]:
-    """Indexes by length in as many parts, of which each has about the same number of tokens, padding included."""
-    waiting = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    shared: list[list[int]] = []
-    for left in range(parts - 1, 0, -1):
-        end = min(range(1, len(waiting) - left + 1), key=partial(_largest_share, lengths, waiting, left))
-        shared.append(waiting[:end][::-1])
-        waiting = waiting[end:]
-    return [*shared, waiting[::-1]]
-
-
-def _largest_share(lengths: Sequence[int], waiting: Sequence[int], left: int, end: int) -> float:
-    """Tokens of the first `end`, or of each other part where those are more; the longest come first."""
-    return max(end * lengths[waiting[0]], (len(waiting) - end) * lengths[waiting[end]] / left)
-
-
-def batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Indexes grouped so that texts of like length share a batch of at most `most` tokens, padding included."""
-    grouped: list[list[int]] = []
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if not grouped or (len(grouped[-1]) + 1) * lengths[i] > most:
-            grouped.append([])
-        grouped[-1].append(i)
-    return grouped
-
-
-def pad(rows: Sequence[Sequence[int]], starts: Sequence[int] | int | None = None) -> dict[str, Ids]:
-    """Ids side by side, their mask, and 1 from where the second text of each row starts."""
-    width = max(map(len, rows))
-    ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = row
-        mask[i, : len(row)] = 1
-        if starts is not None:
-            parts[i, starts if isinstance(starts, int) else starts[i] : len(row)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
+def row_inputs(ids: Sequence[int], second: int | None = None) -> dict[str, Ids]:
+    """One row as a model takes it: its ids, a mask of ones, and 1 from where its second text starts."""
+    row = np.array([ids], dtype=np.int64)
+    parts = np.zeros_like(row)
+    if second is not None:
+        parts[:, second:] = 1
+    return {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": parts}

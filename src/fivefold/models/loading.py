@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 from fivefold.models import bert
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.reader import pair_reader
 from fivefold.models.rerankers import reranker
-
-
-@runtime_checkable
-class Loadable(Protocol):
-    """A model that can be loaded before it is used."""
-
-    def load(self) -> object: ...
 
 
 def split_nothing() -> None:
@@ -23,11 +14,8 @@ def split_nothing() -> None:
 
 
 def load_models(choice: str | None) -> None:
-    """Load the embedder, the reader and the reranker of this package, without using them.
-
-    Other embedders load with the first text, as they always do.
-    """
+    """Load this package's embedder, reader and reranker; other embedders load with the first text."""
     split_nothing()
     for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
-        if isinstance(model, Loadable):
-            model.load()
+        if callable(load := getattr(model, "load", None)):
+            load()

@@ -10,13 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fivefold.errors import ReaderError
-from fivefold.models.bert import Ids, ShippedModel, WordPieces, pad
+from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.values.vectors import Matrix, Vector
-
-__all__ = ["Chances", "PairReader", "Said", "SaidPair", "pair_reader"]
-
-
-# How two texts stand before the reader: each with its speaker, the older memory or the question first.
 
 LONGEST = 72
 """Word pieces read of each text."""
@@ -64,20 +59,10 @@ def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list
     return rows
 
 
-def model_inputs(rows: Sequence[tuple[Sequence[int], int]]) -> dict[str, Ids]:
-    """A batch side by side: ids, mask, and 1 where the newer text stands."""
-    return pad([row for row, _ in rows], [newer for _, newer in rows])
-
-
-# The reader: four layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read.
-
 FILE, WORDS = "fivefold-reader.onnx", "reader-vocab.txt"
 
 QUESTION = "question"
 """Who speaks the first text, where it is a question about the second."""
-
-BATCH_TOKENS = 1_024
-"""Tokens read together, padding included."""
 
 
 class Chances(NamedTuple):
@@ -109,10 +94,9 @@ class PairReader(ShippedModel):
         if not pairs:
             return found
         pieces, model = self.load()
-        rows = token_rows(pieces, pairs)
-        lengths = [len(row) for row, _ in rows]
-        for batch in model.run_rows([output], rows, lengths, BATCH_TOKENS, model_inputs):
-            (found[batch.rows],) = batch.found
+        rows = [row_inputs(*row) for row in token_rows(pieces, pairs)]
+        for place, (given,) in model.run_each([output], rows):
+            found[place] = given[0]
         return found
 
 

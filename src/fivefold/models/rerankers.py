@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from time import monotonic
 from typing import Any, Protocol
@@ -20,16 +20,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.bert import ShippedModel, WordPieces, pad
+from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.models.remote import PackagedModel, RemoteError, Server, post
 from fivefold.text.lexemes import empty_on_forget
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.vectors import Passage
-
-__all__ = ["Passage", "Reranker", "reranker"]
-
-
-# The protocol of a reranker: a question and passages in, how well each answers it out.
 
 
 class Reranker(Protocol):
@@ -69,8 +64,6 @@ def reranker(choice: str) -> Reranker:
     plugin: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
     return plugin
 
-
-# Scores are computed once: cached by model, question and text, so that a changed memory is judged again.
 
 CACHE_SIZE = 50_000
 """How many scores a process keeps; the least recently used go first.
@@ -128,9 +121,6 @@ SCORES = Scores()
 empty_on_forget(SCORES.clear)
 
 
-# Hosted rerankers. Voyage, Cohere and Jina speak one shape: query and documents in, index and relevance out (E4).
-
-
 @dataclass(frozen=True, slots=True)
 class Api:
     """Where a service answers and what it calls things."""
@@ -185,8 +175,6 @@ def _in_order(results: Sequence[dict[str, Any]], count: int) -> list[float]:
     return [min(1.0, max(0.0, scores[i])) for i in range(count)]
 
 
-# Our own cross-encoder: a shallow MiniLM that reads question and memory together, int8, on the CPU (F5, E4).
-
 FILE = "fivefold-reranker.onnx"
 
 QUESTION, TEXT, BEFORE = 40, 96, 16
@@ -194,9 +182,6 @@ QUESTION, TEXT, BEFORE = 40, 96, 16
 
 PIECE = 12
 """Characters a word piece may have on average; what lies beyond is not worth tokenising."""
-
-BATCH_TOKENS = 512
-"""Tokens read together, padding included."""
 
 
 class Local(ShippedModel):
@@ -210,14 +195,12 @@ class Local(ShippedModel):
         pieces, model = self.load()
         end = monotonic() + timeout_s
         rows, start = token_rows(pieces, question, passages)
-        scores, left = np.empty(len(rows), dtype=np.float32), len(rows)
-        lengths, inputs_of = [len(row) for row in rows], partial(pad, starts=start)
-        for batch in model.run_rows(["score"], rows, lengths, BATCH_TOKENS, inputs_of):
-            (scores[batch.rows],) = batch.found
-            left -= len(batch.rows)
-            if left and monotonic() > end:
+        scores: dict[int, float] = {}
+        for place, (score,) in model.run_each(["score"], [row_inputs(row, start) for row in rows]):
+            scores[place] = float(score[0])
+            if len(scores) < len(rows) and monotonic() > end:
                 raise RerankerError(f"{self.pin} had not read {len(rows)} memories after {timeout_s:g} s")
-        return [float(score) for score in scores]
+        return [scores[place] for place in range(len(rows))]
 
 
 def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
@@ -230,9 +213,6 @@ def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -
         memory = pieces.ids(passage.text[: PIECE * TEXT])[:TEXT]
         rows.append([pieces.cls, *question_ids, pieces.sep, *memory, pieces.sep, *end])
     return rows, len(question_ids) + 2
-
-
-# Cross-encoders of sentence-transformers and fastembed, for those who can reach a model hub.
 
 
 class SentenceTransformersReranker(PackagedModel):

@@ -67,8 +67,6 @@ def _sums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, name in lines}
 
 
-# The file a weight model is shipped in: magic, version, a JSON header, raw tensors, a checksum (D8).
-
 Tensor = npt.NDArray[np.float32]
 
 MAGIC = b"FFWEIGHT"

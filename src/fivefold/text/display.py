@@ -12,7 +12,6 @@ from fivefold.values.validate import visible_text as visible
 
 __all__ = ["SHOWN", "brief", "escaped", "visible"]
 
-
 SHOWN = 300
 """Characters of a memory that are shown where it is one of many."""
 
@@ -24,14 +23,10 @@ def brief(text: str, full: bool = False) -> str:
 
 def escaped(text: str) -> str:
     """JSON with the same characters as escapes, so that nothing is lost and nothing is obeyed."""
-    return "\n".join(line if line.isprintable() else _escape(line) for line in text.split("\n"))
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and is_obeyed(c) else c for c in text)
 
-
-def _escape(line: str) -> str:
-    return "".join(json.dumps(c)[1:-1] if is_obeyed(c) else c for c in line)
-
-
-# Text of others inside a prompt: whatever it contains, it stays inside its fence and cannot pose as ours.
 
 OPEN, CLOSE = "<memories>", "</memories>"
 INDENT = "\n    "
@@ -81,9 +76,6 @@ def quote_name(name: str) -> str:
 def fenced(text: str) -> str:
     """The fence around quotes."""
     return f"{OPEN}\n{text}\n{CLOSE}"
-
-
-# A progress bar on standard error for anything that may take over a second, only on request.
 
 
 @contextmanager

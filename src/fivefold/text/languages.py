@@ -16,8 +16,6 @@ from typing import NamedTuple, Protocol
 
 from fivefold.text.lexemes import bare, empty_on_forget, stop_words, text_cache
 
-# The lexicon of one language: hand-written everyday words, and what was learned from parallel sentences.
-
 LANGUAGES = ("de", "es", "fr", "it", "pt")
 LONGEST = 5
 """Words of the longest phrase."""
@@ -203,7 +201,7 @@ def _coverage(words: Sequence[str], name: str, capitals: Sequence[str]) -> float
 
 
 def _is_foreign(word: str, name: str) -> bool:
-    """Whether the language has the word and English does not."""
+    """True if the language has the word and English does not."""
     known = lexicon(name)
     if word in known.english:
         return word not in stop_words() and _words().get(bare(word), {}).get(name) == STRONG
@@ -232,8 +230,6 @@ def _words() -> dict[str, dict[str, float]]:
                 words.setdefault(word, {}).setdefault(name, weight)
     return words
 
-
-# A text in another language, word by word in English, for models and indexes that read English.
 
 SHORT = 400
 """Characters of the longest text that is read together with its gloss, both at once."""
@@ -307,7 +303,7 @@ def _pieces(
 
 
 def _is_name(atom: re.Match[str], at: int, language: str) -> bool:
-    """Whether a word surely is a name or an identifier. German begins its nouns with capitals as well."""
+    """True if a word surely is a name or an identifier. German begins its nouns with capitals as well."""
     word = atom[0]
     if _CODE.search(word):
         return True

@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache, wraps
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
     from snowballstemmer.english_stemmer import EnglishStemmer
 
-
-# Caches whose keys are texts of memories: bounded, and emptied when something is forgotten.
 
 T = TypeVar("T")
 
@@ -82,32 +81,20 @@ def lexemes(text: str) -> list[str]:
     if text.isascii():
         tokens = _ASCII_TOKEN.findall(text)
         return [
-            lexeme for token in tokens for lexeme in (_expand_short(token) if len(token) <= _SHORT else _split(token))
+            lexeme for token in tokens for lexeme in (_known_split(token) if len(token) <= _SHORT else _split(token))
         ]
-    return [
-        lexeme
-        for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text))
-        for lexeme in (_unspaced(match[0]) if match["unspaced"] else _expand(match[0]))
-    ]
+    found: list[str] = []
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
+        if run := match["unspaced"]:
+            found += (*run, *map("".join, pairwise(run)))
+        else:
+            found += _known_split(match[0]) if len(match[0]) <= _SHORT else _split(match[0])
+    return found
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    lines = resources.files("fivefold.text").joinpath("data/stopwords.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
-
-
-def _expand(token: str) -> tuple[str, ...]:
-    """All lexemes one token stands for, remembered when it is short, since most tokens of a corpus are few words."""
-    return _expand_short(token) if len(token) <= _SHORT else _split(token)
-
-
-@lru_cache(maxsize=100_000)
-def _expand_short(token: str) -> tuple[str, ...]:
-    return _split(token)
-
-
-empty_on_forget(_expand_short.cache_clear)
+    return frozenset(" ".join(_lines("stopwords.txt")).split())
 
 
 def _split(token: str) -> tuple[str, ...]:
@@ -129,8 +116,8 @@ def _split(token: str) -> tuple[str, ...]:
     return _unique(word[:_MAX_LEXEME], *stems, *map(_bare, stems))
 
 
-def _unspaced(run: str) -> tuple[str, ...]:
-    return (*run, *(run[i : i + 2] for i in range(len(run) - 1)))
+_known_split = lru_cache(maxsize=100_000)(_split)
+empty_on_forget(_known_split.cache_clear)
 
 
 def _stem(word: str) -> str:
@@ -163,8 +150,6 @@ def _stemmer() -> EnglishStemmer:
     return EnglishStemmer()
 
 
-# Lists of words that come with the package: common ones, ordinary ones that open a sentence, and given names.
-
 Gender = Literal["f", "m", "n"]
 """Whose name it is: a woman's, a man's, or either's."""
 
@@ -172,13 +157,13 @@ Gender = Literal["f", "m", "n"]
 @cache
 def common_words() -> frozenset[str]:
     """Words too common to name a subject."""
-    return frozenset(word for line in _lines("common.txt") for word in line.split())
+    return frozenset(" ".join(_lines("common.txt")).split())
 
 
 @cache
 def ordinary_words() -> frozenset[str]:
     """Words whose capital says nothing at the start of a sentence; a given name is none of them."""
-    return frozenset(word for line in _lines("ordinary.txt") for word in line.split()) - given_names().keys()
+    return frozenset(" ".join(_lines("ordinary.txt")).split()) - given_names().keys()
 
 
 @cache
@@ -186,21 +171,15 @@ def given_names() -> dict[str, Gender]:
     """Given names in lower case, each with whose it is."""
     names: dict[str, Gender] = {}
     for line in _lines("given_names.txt"):
-        gender, _, words = line.partition(":")
-        for word in words.split():
-            names[word] = "n" if names.get(word, gender) != gender else _GENDERS[gender]
+        gender = cast(Gender, line[0])
+        for word in line[2:].split():
+            names[word] = gender if names.get(word, gender) == gender else "n"
     return names
-
-
-_GENDERS: dict[str, Gender] = {"f": "f", "m": "m", "n": "n"}
 
 
 def _lines(name: str) -> list[str]:
     lines = resources.files("fivefold.text").joinpath(f"data/{name}").read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
-
-
-# Letters without their accents.
 
 
 def bare(text: str) -> str:
@@ -209,10 +188,6 @@ def bare(text: str) -> str:
         return text.lower()
     return "".join(unicodedata.normalize("NFKD", char)[:1].lower()[:1] or " " for char in text.replace("’", "'"))
 
-
-# Verbs of the past: the irregular ones by name, the others by their ending.
-
-# Patterns that are only tried where one of their words occurs: most texts hold none, and looking is cheap.
 
 _PATTERNS_WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
@@ -251,7 +226,7 @@ class Pattern:
         return re.compile(self._pattern, self._flags & ~re.IGNORECASE)
 
     def occurs(self, text: str) -> bool:
-        """Whether the expression matches anywhere."""
+        """True if the expression matches anywhere."""
         if not flags_in(text) & self.flag:
             return False
         if self._lower is not None and text.isascii():
@@ -300,8 +275,6 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-# Files of phrases: one regular expression a line, in named sections, each of which becomes one pattern.
-
 _SECTION = re.compile(r"\[([a-z ]+)\]")
 _LOOK_AHEAD = re.compile(r"\(\?[!=][^()]*(?:\([^()]*\)[^()]*)*\)$")
 _PART = re.compile(r"\{([a-z ]+)\}")
@@ -316,11 +289,11 @@ def lower_case(text: str) -> str:
 @cache
 def phrase(package: str, path: str, section: str) -> re.Pattern[str]:
     """The pattern of a section of a file: any of its lines."""
-    return re.compile("|".join(map(_whole_words, _sections(package, path)[section])))
+    return re.compile("|".join(map(_whole_words, phrase_lines(package, path)[section])))
 
 
 @cache
-def _sections(package: str, path: str) -> dict[str, list[str]]:
+def phrase_lines(package: str, path: str) -> dict[str, list[str]]:
     """The lines of each section of a file, with those of other sections put in."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
-from fivefold.text.lexemes import common_words, empty_on_forget, given_names, ordinary_words, stop_words, words_of
+from fivefold.text.lexemes import (
+    common_words,
+    empty_on_forget,
+    given_names,
+    ordinary_words,
+    phrase_lines,
+    stop_words,
+    words_of,
+)
 from fivefold.values.entities import EntityKind, Mention
 from fivefold.values.memory import ROLES
 
@@ -128,7 +136,7 @@ def _trim(name: str, opens: bool) -> str:
 
 
 def _leads(words: list[str], opens: bool) -> bool:
-    """Whether the first word only comes before a name: "Yesterday Sam", "Driver Mike"; "Lake Erie" is one name."""
+    """True if the first word only comes before a name: "Yesterday Sam", "Driver Mike"; "Lake Erie" is one name."""
     word = words[0]
     folded = re.sub(r"['’].*$", "", word).casefold()
     if len(words) == 1 or folded in _NEVER or folded in stop_words():
@@ -177,98 +185,20 @@ def _one_each(counts: Counter[tuple[str, EntityKind]]) -> list[Mention]:
     return list(merged.values())
 
 
-# Words for the people of somebody's life: kin, and those with a role such as flatmate, landlord or dentist.
-
-_KIN = """
-mother | mother mum mom mam mummy mommy mama mamma amma | parent
-father | father dad daddy papa abba | parent
-parent | parent | parent
-sister | sister sis | sibling
-brother | brother bro | sibling
-sibling | sibling twin | sibling
-daughter | daughter | child
-son | son | child
-child | child kid | child
-aunt | aunt auntie aunty khala |
-uncle | uncle |
-cousin | cousin |
-niece | niece |
-nephew | nephew |
-grandmother | grandmother grandma granny gran nan nana oma abuela nonna | grandparent
-grandfather | grandfather grandpa granddad grandad grandpop opa abuelo nonno | grandparent
-grandparent | grandparent | grandparent
-granddaughter | granddaughter | grandchild
-grandson | grandson | grandchild
-grandchild | grandchild grandkid | grandchild
-godmother | godmother |
-godfather | godfather |
-goddaughter | goddaughter | godchild
-godson | godson | godchild
-godchild | godchild | godchild
-stepmother | stepmother step-mother stepmum stepmom step-mum step-mom |
-stepfather | stepfather step-father stepdad step-dad |
-stepsister | stepsister step-sister |
-stepbrother | stepbrother step-brother |
-stepdaughter | stepdaughter step-daughter |
-stepson | stepson step-son |
-half-sister | half-sister |
-half-brother | half-brother |
-mother-in-law | mother-in-law |
-father-in-law | father-in-law |
-sister-in-law | sister-in-law |
-brother-in-law | brother-in-law |
-daughter-in-law | daughter-in-law |
-son-in-law | son-in-law |
-ex-partner | ex |
-"""
-_OTHERS = """
-flatmate | flatmate roommate housemate
-neighbour | neighbour neighbor
-landlord | landlord landlady
-tenant | tenant lodger
-dentist | dentist orthodontist
-doctor | doctor gp physician
-therapist | therapist psychologist psychiatrist counsellor counselor
-physiotherapist | physiotherapist physio
-vet | vet
-cardiologist | cardiologist
-orthopedist | orthopedist orthopaedist
-surgeon | surgeon
-midwife | midwife
-paediatrician | paediatrician pediatrician
-lawyer | lawyer solicitor attorney
-accountant | accountant
-coach | coach trainer
-teacher | teacher tutor
-supervisor | advisor adviser
-mentor | mentor
-driver | driver
-nanny | nanny babysitter childminder
-cleaner | cleaner
-mechanic | mechanic
-hairdresser | hairdresser barber stylist
-assistant | assistant
-student | student pupil
-client | client customer
-"""
+def _roles(section: str, column: int) -> dict[str, str]:
+    """Each word of a section of `roles.txt` with its role, or each role with what stands in a further column."""
+    lines = phrase_lines("fivefold.text", "data/roles.txt")[section]
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    if column == 1:
+        return {word: row[0] for row in rows for word in row[1].split()}
+    return {row[0]: row[column] for row in rows if row[column]}
 
 
-def _rows(table: str) -> dict[str, str]:
-    """Each word of a table with the role it names."""
-    rows = ([cell.strip() for cell in row.split("|")] for row in table.strip().splitlines())
-    return {word: cells[0] for cells in rows for word in cells[1].split()}
-
-
-KIN_ROLES = _rows(_KIN)
-"""Words of kinship, each with one name for all that mean the same."""
-OTHER_ROLES = _rows(_OTHERS)
+KIN_ROLES, OTHER_ROLES = _roles("kin", 1), _roles("others", 1)
+"""Words of kinship, and for others such as flatmate or dentist, each with one name for all that mean the same."""
 ROLE_OF = KIN_ROLES | OTHER_ROLES
 
-GENERAL = {
-    cells[0]: cells[2]
-    for cells in ([cell.strip() for cell in row.split("|")] for row in _KIN.strip().splitlines())
-    if cells[2]
-}
+GENERAL = _roles("kin", 2)
 """The wider role of some: a sister is a sibling. Without her own word she may still be found by it."""
 
 ONE_HOLDER = frozenset({"landlord", "dentist", "vet", "therapist"})

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import decimal
 
-# Passwords, PINs and door codes, which have no form of their own: they are found by what the text calls them.
-
 _PLACES = "door|gate|alarm|entry|entrance|access|safe|locker|lock|lockbox|key[ _-]?(?:box|safe)|garage|building|unlock"
 _NAMES = {
     "a PIN": r"pin(?:[ _-]?(?:code|number))?",
@@ -148,18 +146,13 @@ def _said(text: str, match: re.Match[str], kind: str, sure: bool = True) -> tupl
         return None
     if kind != "a password":
         return (start, end) if sum(map(str.isdigit, value)) >= 2 and len(value) >= 4 else None
-    if quoted or _is_made_up(value):
-        return start, end
+    plain = re.sub("[-’']", "", value)
+    if quoted or not plain.isalpha() or (plain[1:].lower() != plain[1:] and plain.upper() != plain):
+        return start, end  # digits, signs or capitals inside, as words do not have
     alone = _END.match(text, end) is not None and not any(
         part in _PLAIN or _ADJECTIVE.search(part) for part in value.lower().split("-")
     )
     return (start, end) if sure and alone else None
-
-
-def _is_made_up(value: str) -> bool:
-    """Whether it has digits, signs or capitals inside, as words do not."""
-    inside = value.replace("-", "").replace("’", "").replace("'", "")
-    return not inside.isalpha() or (inside[1:].lower() != inside[1:] and inside.upper() != inside)
 
 
 _KEYS = {
@@ -210,11 +203,6 @@ class Secret:
     start: int
     end: int
 
-    @property
-    def is_password(self) -> bool:
-        """Whether it is known only by what the text calls it."""
-        return self.kind in PASSWORD_KINDS
-
 
 def find_secrets(text: str) -> list[Secret]:
     """What looks like a secret, in the order of the text; of two that overlap, the first."""
@@ -261,7 +249,9 @@ def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     sizes = [len(group) for group in groups]
     for place in range(len(groups)):
         for last in range(place + 1, min(place + 5, len(groups)) + 1):
-            alone = last - place > 1 or not _has_point(text, *spans[place])
+            start, end = spans[place]
+            decimals = text[max(0, start - 1) : start] == "." or re.match(r"\.\d", text[end : end + 2])
+            alone = last - place > 1 or not decimals
             if alone and tuple(sizes[place:last]) in CARD_GROUPS and _is_card("".join(groups[place:last])):
                 yield spans[place][0], spans[last - 1][1]
 
@@ -270,13 +260,8 @@ def _touches(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 
-def _has_point(text: str, start: int, end: int) -> bool:
-    """Whether the digits are a part of a decimal number."""
-    return text[max(0, start - 1) : start] == "." or bool(re.match(r"\.\d", text[end : end + 2]))
-
-
 def _is_card(number: str) -> bool:
-    """Whether it begins and is as long as the number of a card, and its last digit is the right one (Luhn)."""
+    """True if it begins and is as long as the number of a card, and its last digit is the right one (Luhn)."""
     if len(number) not in CARD_LENGTHS or not _CARD.match(number) or len(set(number)) == 1:
         return False
     digits = [int(digit) for digit in number]

@@ -23,8 +23,6 @@ from fivefold.values.times import content_hash, new_id
 from fivefold.values.validate import MAX_NAME
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
-# What the indexes hold of a memory: its lexemes and its vectors. Every index entry is built here.
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryVectors:
@@ -103,7 +101,7 @@ class Draft:
     recalled: Memory | None = None
     """The memory that it only repeats, which was recalled a moment ago."""
     inserted: bool = False
-    """Whether it came after turns that follow it in its session."""
+    """True if it came after turns that follow it in its session."""
 
     @property
     def text_before(self) -> str:
@@ -159,9 +157,6 @@ def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
         item.vectors = vectors
 
 
-# The report of a write while it is under way.
-
-
 @dataclass(slots=True)
 class ReportBuilder:
     """Collects what a write stores, merges, links and supersedes; `build` makes the report."""
@@ -186,27 +181,28 @@ class ReportBuilder:
         return Report(**{**parts, "notes": tuple(dict.fromkeys(self.notes))})
 
 
-# Secrets in what is to be remembered: kept, noted, masked or refused, as the namespace's settings say.
-
 _NAMES = ("speaker", "session_id", "predicate", "task_tag", "tags")
 _SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")
 """The fields that can hold a secret."""
 
-Mask = Callable[[str], bool]
-"""Whether secrets of a kind are to be masked."""
-
 
 def without_secrets(record: Record, settings: Settings) -> Record:
-    """The record as it may be stored, with a note for each secret that was found."""
-    refuse_secrets([record], settings)
+    """The record as it may be stored, with a note for each secret; an error for the first that the settings refuse."""
     changes: dict[str, Any] = {}
     notes: list[str] = []
-    for name, kinds in _secrets(record, settings):
-        for kind in kinds:
-            done = "is masked" if _treatment(kind, settings) == "mask" else "is stored as it is"
-            notes.append(f"{name} seems to contain {kind}, which {done}")
-        if any(_treatment(kind, settings) == "mask" for kind in kinds):
-            masked = _masked(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask")
+    for name in _SEARCHED:
+        found: list[str] = []
+        masked = _scan(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask", found)
+        treatments = {kind: done for kind in found if (done := _treatment(kind, settings)) != "keep"}
+        for kind, done in treatments.items():
+            if done == "refuse":
+                setting = "passwords" if kind in PASSWORD_KINDS else "secrets"
+                advice = f"take it out, or set {setting}='mask' to have it masked"
+                raise InvalidInput(f"seems to contain {kind}; {advice}", field=name)
+            notes.append(
+                f"{name} seems to contain {kind}, which {'is masked' if done == 'mask' else 'is stored as it is'}"
+            )
+        if "mask" in treatments.values():
             if name == "tags":  # what is masked in a name or a tag still has a name's length
                 changes[name] = tuple(dict.fromkeys(tag[:MAX_NAME] for tag in masked))
             else:
@@ -216,62 +212,40 @@ def without_secrets(record: Record, settings: Settings) -> Record:
 
 def refuse_secrets(records: Iterable[Record], settings: Settings) -> None:
     """Raise an error for the first secret that the settings refuse."""
-    if "refuse" not in (settings.secrets, settings.passwords):
-        return
-    for record in records:
-        for name, kinds in _secrets(record, settings):
-            for kind in kinds:
-                if _treatment(kind, settings) == "refuse":
-                    setting = "passwords" if kind in PASSWORD_KINDS else "secrets"
-                    advice = f"take it out, or set {setting}='mask' to have it masked"
-                    raise InvalidInput(f"seems to contain {kind}; {advice}", field=name)
+    for record in records if "refuse" in (settings.secrets, settings.passwords) else ():
+        without_secrets(record, settings)
 
 
 def kinds_of_secrets(item: Record | Memory) -> tuple[str, ...]:
     """The kinds of secrets in all fields of a record or a memory, each once."""
-    found = (kind for name in _SEARCHED for kind in _kinds(getattr(item, name)))
-    return tuple(dict.fromkeys(found))
-
-
-def _secrets(record: Record, settings: Settings) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each field with the kinds of secrets in it that the settings do not simply keep."""
+    found: list[str] = []
     for name in _SEARCHED:
-        found = dict.fromkeys(_kinds(getattr(record, name)))
-        if kinds := tuple(kind for kind in found if _treatment(kind, settings) != "keep"):
-            yield name, kinds
+        _scan(getattr(item, name), lambda kind: False, found)
+    return tuple(dict.fromkeys(found))
 
 
 def _treatment(kind: str, settings: Settings) -> str:
     return settings.passwords if kind in PASSWORD_KINDS else settings.secrets
 
 
-def _kinds(value: Any) -> Iterator[str]:
-    """The kinds of secrets in a text, or in what a list or an object holds."""
+def _scan(value: Any, mask: Callable[[str], bool], found: list[str]) -> Any:
+    """A text, list or object with its secrets masked, if `mask` says so of their kind; `found` gets all kinds."""
     if isinstance(value, dict):
+        masked = {}
         for key, item in value.items():
-            yield from _kinds(str(key))
-            kind = _kind_by_key(str(key), item)
-            yield from (kind,) if kind else _kinds(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _kinds(item)
-    elif value is not None and not isinstance(value, bool | float):
-        yield from (secret.kind for secret in find_secrets(str(value)))
-
-
-def _masked(value: Any, mask: Mask) -> Any:
-    if isinstance(value, dict):
-        kinds = {key: _kind_by_key(str(key), item) for key, item in value.items()}
-        return {
-            _masked(key, mask): f"[{kind}]" if (kind := kinds[key]) and mask(kind) else _masked(item, mask)
-            for key, item in value.items()
-        }
+            name, kind = _scan(key, mask, found), _kind_by_key(str(key), item)
+            if kind:
+                found.append(kind)
+            masked[name] = f"[{kind}]" if kind and mask(kind) else _scan(item, mask, [] if kind else found)
+        return masked
     if isinstance(value, list | tuple):
-        return [_masked(item, mask) for item in value]
+        return [_scan(item, mask, found) for item in value]
     if value is None or isinstance(value, bool | float):
         return value
-    secrets = [secret for secret in find_secrets(str(value)) if mask(secret.kind)]
-    return mask_secrets(str(value), secrets) if secrets else value
+    secrets = find_secrets(str(value))
+    found += [secret.kind for secret in secrets]
+    chosen = [secret for secret in secrets if mask(secret.kind)]
+    return mask_secrets(str(value), chosen) if chosen else value
 
 
 def _kind_by_key(key: str, item: Any) -> str | None:

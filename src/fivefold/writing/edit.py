@@ -36,7 +36,7 @@ def update(namespace: Namespace, id: str, changes: Mapping[str, object]) -> None
 
 
 def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> bool:
-    """Whether the memory was still `old` when the transaction began."""
+    """True if the memory was still `old` when the transaction began."""
     if old.kind == "session":
         raise InvalidInput("a session memory follows its turns; update those")
     model = writing_model(namespace)
@@ -63,10 +63,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
 
 
 def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> Draft:
-    """The changed memory as a draft that keeps the old one's identity, age and use.
-
-    What was extracted from the text is extracted again if the text is new.
-    """
+    """The changed memory as a draft with the old one's identity, age and use; new text is extracted again."""
     unchanged = {name: getattr(old, name) for name in _CHANGEABLE}
     if "content" in changes and changes["content"] != old.content:
         unchanged |= dict.fromkeys(("type", "predicate", "importance", "memory_score"))
@@ -132,9 +129,9 @@ def _check_supersedable(old: Memory) -> None:
 
 
 def reinstate(namespace: Namespace, id: str) -> bool:
-    """Let a memory hold again that was superseded or has an end, or let one be stored again that was forgotten.
+    """Let a memory hold again that was superseded or has an end, or be stored again if it was forgotten.
 
-    Gives whether the memory is stored now. The id of a session that was forgotten stands for all its turns.
+    Returns if the memory is stored now. The id of a forgotten session stands for all its turns.
     """
     memory = namespace.reader.memories.get(id) if is_name(id) else None
     if memory is None and not (is_name(id) and namespace.reader.exists()):
@@ -196,8 +193,6 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     namespace.store.checkpoint()
     return len(turns) + waiting
 
-
-# The life of a memory: when it expires, what keeps it, and how it is swept.
 
 MAX_SWEPT = 200
 """How many expired memories one transaction forgets."""

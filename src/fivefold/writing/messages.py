@@ -25,11 +25,6 @@ from fivefold.values.validate import (
     visible,
 )
 
-__all__ = ["MessageReader", "is_message"]
-
-
-# The parts of a message's content: text, images by their caption, calls and results of tools.
-
 TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Parts of plain text, and the field that has it."""
 
@@ -145,8 +140,6 @@ def _as_text(value: object) -> str:
         raise InvalidInput("the arguments or the result of a tool are not plain JSON") from None
 
 
-# One message, whichever service wrote it: who speaks, what is said, what a tool is asked and answers, and when.
-
 Role = Literal["user", "assistant", "system", "tool"]
 
 _NAMES: dict[Role, str] = {
@@ -179,10 +172,7 @@ class Message:
 
 
 def read_message(item: object, tools: dict[str, str]) -> Message:
-    """The message in a mapping, in a pair of role and text, or in an object of a library that can be dumped.
-
-    `tools` keeps the names of the tools that were called so far, by the id of the call.
-    """
+    """The message in a mapping, a pair of role and text, or a library's object; `tools` has called tools by id."""
     dump = None if isinstance(item, type) else getattr(item, "model_dump", None)
     if isinstance(item, Mapping):
         data = dict(item)
@@ -258,11 +248,8 @@ def _add_calls(data: Json, content: Content) -> None:
         content.call(call)
 
 
-# Messages become turns of a session: roles are speakers, the order is that of the turns.
-
-
 def is_message(item: object) -> bool:
-    """Whether a thing to remember is a conversation or a message, which has a role or the type of one, not a record."""
+    """True if a thing to remember is a conversation or a message, which has a role or the type of one, not a record."""
     if isinstance(item, Mapping):
         kind = item.get("type")
         typed = isinstance(kind, str) and (kind in ROLES or kind == "chat" or _is_item(kind))

@@ -50,17 +50,12 @@ from fivefold.writing.relations import (
 )
 from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_session
 
-# The time of a write: a clock that is set back a little does not put a new memory before older ones.
-
 SET_BACK = timedelta(days=1)
 """A clock that is further behind the last write is right, and that write was wrong."""
 
 
 def write_time(namespace: Namespace) -> datetime:
-    """Now, or the time of the last write where the clock was set back since.
-
-    What is said later replaces what was said before, and who asks for all since a moment gets it.
-    """
+    """Now, or the time of the last write if the clock was set back since: what is said later is newer."""
     now = namespace.clock()
     last = namespace.reader.memories.last_written(now + SET_BACK)
     return now if last is None else max(now, last)
@@ -91,10 +86,7 @@ def write_checked(
     progress: bool = False,
     at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
 ) -> Report:
-    """The steps after the check, for `count` records that a file may hand over one at a time.
-
-    `at_end` is called at the end of each transaction, as a part of it.
-    """
+    """The steps after the check, for `count` records that a file may yield; `at_end` is called in each transaction."""
     report, settings = ReportBuilder(), namespace.settings
     if isinstance(records, list):
         refuse_secrets(records, settings)

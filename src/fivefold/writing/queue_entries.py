@@ -69,11 +69,7 @@ def _json(record: Record) -> str:
 
 
 def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report | None:
-    """Store records that waited; they leave the queue in the same transaction.
-
-    None where one of them is no longer there: it was forgotten, or another process has stored it. Then nothing is
-    written.
-    """
+    """Store records that waited; they leave the queue in the same transaction. None if one of them is gone."""
 
     def take(txn: Writer, report: ReportBuilder) -> None:
         if not txn.queue.take(entries, _reports(entries, report)):

@@ -58,10 +58,7 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
 
 
 def writing_model(namespace: Namespace, advance: Advance = lambda done: None) -> Embedder:
-    """The namespace's model. Vectors of a version that is no longer there are first made again, as nothing reads them.
-
-    `advance` may end this by an exception; the next call goes on where it stopped.
-    """
+    """The namespace's model; vectors of a retired one are made again first. `advance` may end it, to go on later."""
     try:
         return namespace.embedder()
     except RetiredEmbedder as error:
@@ -118,8 +115,6 @@ def fill(
         advance(len(own))
 
 
-# Vocabulary drift: when a namespace speaks of other things than before, its lexical index is rebuilt (R5).
-
 MAX_LEXEMES = 5_000
 """Lexemes that are compared: those that most memories contain."""
 
@@ -131,10 +126,7 @@ DIGEST_BYTES = 5
 
 
 def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
-    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it.
-
-    The optimizer's statistics are counted again as well (R2).
-    """
+    """Compare the vocabulary with that of the last check, reindex if it differs, and count the words of types (R2)."""
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)
@@ -168,7 +160,7 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
 
 
 def is_due(last: Mapping[str, Any] | None, now: datetime, days: int) -> bool:
-    """Whether a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
+    """True if a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
     if days == 0:
         return False
     return last is None or now >= from_micros(last["at"]) + timedelta(days=days)

@@ -76,8 +76,6 @@ def relate(
         report.linked.append(link)
 
 
-# The nearest memories: replacements and repeats are looked for among them.
-
 MAX_NEAR = 24
 """How many of the nearest memories are looked at; the last of them says how near any memory is."""
 
@@ -153,8 +151,6 @@ def _may_be_older(memory: Memory) -> bool:
     return memory.kind != "session" and memory.superseded_by is None and may_state(memory.content)
 
 
-# Replacements in plain words, found by a model that reads both texts: sure, or with a chance.
-
 MAX_READ = 6
 """How many of the nearest memories a new one is read with."""
 
@@ -208,10 +204,7 @@ class Replacement:
 
     @property
     def chance(self) -> float:
-        """The chance among all memories that are near, most of which are about something else.
-
-        It is rounded, so that every store gives the same; likeness differs between them in its last digits.
-        """
+        """The chance among all near memories, most about something else; rounded, so that all stores agree."""
         odds = math.log(self.read / max(1 - self.read, 1e-6))
         signs = (odds, self.likeness, self.shared, sum(self.words), 1)
         total = sum(weight * sign for weight, sign in zip(CHANCE_WEIGHTS, signs, strict=True))
@@ -219,7 +212,7 @@ class Replacement:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the older memory may be ended, and not only linked."""
+        """True if the older memory may be ended, and not only linked."""
         older, newer = _said(self.older), _said(self.newer)
         if self.words[0] > MAX_ENDED_WORDS or is_doubtful(older.text, newer.text) or is_answer(older, newer):
             return False
@@ -285,10 +278,7 @@ def _store_replacements(found: Sequence[Replacement], txn: Writer, report: Repor
 
 
 def _stated_otherwise(stated: Sequence[Statement], newer: Memory, txn: Writer) -> bool:
-    """Whether the newer memory states the same value of an attribute again, or states something else altogether.
-
-    In the first case nothing changed; in the second a new home is not a new employer.
-    """
+    """If the newer memory states the same value again, so that nothing changed, or states something else altogether."""
     values = {(item.subject, item.attribute): item.value for item in stated}
     own = txn.statements.of_memory(newer.row)
     known = [(values.get((item.subject, item.attribute)), item.value) for item in own]
@@ -306,8 +296,6 @@ def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79].rpartition(" ")[0] + "…"
 
-
-# Statements that replace earlier ones, and corrections that refer back to one.
 
 MAX_TURNS_BACK = 6
 """How many turns back 'actually it's 45 now' may refer."""
@@ -353,8 +341,6 @@ def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> 
                     return Statement(statement.subject, statement.attribute, correction.value, True)
     return None
 
-
-# Repeats: a memory that says in nearly the same words what the same speaker said before. Both stay.
 
 MIN_REPEAT_LIKENESS = 0.7
 """How like the vectors of two memories must be."""
@@ -405,10 +391,7 @@ def _store_repeats(found: Sequence[Repeat], txn: Writer, report: ReportBuilder) 
 
 
 def link_earlier_repeats(namespace: Namespace, advance: Callable[[int], None] = lambda done: None) -> Report:
-    """Link each memory with the near-duplicates written before it, as if it were written now.
-
-    What is linked already is not linked again, so that it can be stopped and run again.
-    """
+    """Link each memory with earlier near-duplicates, as if written now; what is linked already is left out."""
     reader, report, after = namespace.reader, ReportBuilder(), 0
     space = reader.search.vector_space()
     while space is not None and (rows := reader.memories.scan(after, PAGE)):
@@ -443,8 +426,6 @@ def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:
         report.linked.append(Link(item.memory.id, earlier.id, "equal", why))
 
 
-# Records that are merged or left out: the same id, note or turn, what was recalled a moment ago, what was forgotten.
-
 MAX_RECALLED = 20
 """How many of the last memories that were recalled a note may repeat."""
 
@@ -472,7 +453,7 @@ def find_recalled(drafts: Sequence[Draft], namespace: Namespace, minutes: int) -
 
 
 def _says_again(new: Memory, recalled: Memory) -> bool:
-    """Whether a memory that was recalled says all that the new one says, in the same words."""
+    """True if a memory that was recalled says all that the new one says, in the same words."""
     own, words = (frozenset(lexemes(text.content)) - frozenset(lexemes(_ADDED_WORDS)) for text in (new, recalled))
     denials, others = (len(_DENIAL.findall(memory.content)) for memory in (new, recalled))
     return bool(own) and own <= words and len(own) >= MIN_RECALLED_SHARE * len(words) and denials == others

@@ -49,10 +49,7 @@ def backfill_previous(item: Draft, txn: Writer) -> None:
 
 
 def _users_side(item: Draft) -> tuple[str | None, Vector | None]:
-    """What the user says in a turn, and the vector of it where that is not the vector of the whole turn.
-
-    A search finds the turn before by the vector of the whole turn as well, so that no vector is stored twice.
-    """
+    """The user's part of a turn, and its vector unless the whole turn's serves: no vector is stored twice."""
     return _users_words(item.memory) or None, item.vectors.fields.get("user")
 
 
@@ -74,10 +71,7 @@ def follow_change(session_id: str, old: Memory, new: Draft | None, namespace: Na
 
 
 def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_once: bool = False) -> None:
-    """Build the session's own memory from its turns: their texts together, the centre of their vectors.
-
-    A long session waits until a tenth of it is new, unless `at_once`.
-    """
+    """Build the session's own memory from its turns; a long one waits until a tenth is new, unless `at_once`."""
     turns, built_from, row = txn.sessions.size(session_id)
     if turns == 0:
         row = txn.sessions.memory_row(session_id)
@@ -116,8 +110,6 @@ def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_on
     row = txn.memories.add(entry) if known is None else known.row
     txn.sessions.mark_built(session_id, row, turns)
 
-
-# Turns are read with what was said before them: which turn that is, and what is read again when it changes.
 
 READ_WITH_BEFORE: tuple[VectorField, ...] = ("full", "user", "assistant", "passage")
 """Vectors that depend on the turn before."""
@@ -175,10 +167,7 @@ def follow_new_turns(drafts: Sequence[Draft], txn: Writer, model: Embedder) -> N
 
 
 def follow_changed_turn(after: Memory | None, namespace: Namespace, txn: Writer) -> None:
-    """Read the turn after one that was changed or removed again, so that nothing of the old text stays in its vectors.
-
-    Where the model cannot be loaded its vectors are deleted; a repair makes them again.
-    """
+    """Read the turn after a changed or removed one again; if the model cannot be loaded, a repair makes its vectors."""
     space = txn.vectors.space("active")
     if after is None or space is None or not space.tokens:
         return

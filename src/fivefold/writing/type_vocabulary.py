@@ -43,10 +43,7 @@ class WordDensity:
 
 @dataclass(frozen=True, slots=True)
 class TypeVocabulary:
-    """How many memories of each type were counted, and in how many of them each lexeme is.
-
-    A lexeme is stored as a mark of four bytes, so that no word of a forgotten memory stays in the store.
-    """
+    """How many memories of each type were counted, and in how many each lexeme is; a lexeme is a mark of four bytes."""
 
     namespace: str
     memories: tuple[int, ...]

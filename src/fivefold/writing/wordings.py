@@ -87,7 +87,7 @@ _LITTLE = frozenset(
 
 
 def may_state(text: str) -> bool:
-    """Whether a text may say how something is: no mere question, no small talk, nothing very short or long."""
+    """True if a text may say how something is: no mere question, no small talk, nothing very short or long."""
     text = _TALK.sub("", text.strip(), count=3) if len(text) < 120 else text.strip()
     if not text or len(text) > MAX_CHARACTERS:
         return False
@@ -96,15 +96,12 @@ def may_state(text: str) -> bool:
 
 
 def is_plain(newer: str) -> bool:
-    """Whether a text says plainly that something ended or is new."""
+    """True if a text says plainly that something ended or is new."""
     return _NEWS.search(newer) is not None and _GOES_ON.search(newer) is None
 
 
 def is_doubtful(older: str, newer: str) -> bool:
-    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
-
-    What the older text only asks or imagines cannot end.
-    """
+    """If a change is at most likely: it may not have happened, or concerns somebody else."""
     if "?" in older or _UNREAL.search(older):
         return True
     if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
@@ -116,17 +113,14 @@ def is_doubtful(older: str, newer: str) -> bool:
 
 
 def is_answer(older: Said, newer: Said) -> bool:
-    """Whether an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
+    """True if an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
     if not newer.by_assistant:
         return False
     return bool(_REPLY.search(newer.text)) or not (older.by_assistant or _ABOUT_USER.search(newer.text))
 
 
 def is_numbered(older: str, newer: str) -> bool:
-    """Whether two texts are of one series, such as 'turn 1' and 'turn 2': they differ in such numbers alone.
-
-    An amount or a day is not a number of a series, nor is any number in a text that says how something is or changed.
-    """
+    """If two texts are of one series, such as 'turn 1' and 'turn 2': they differ in numbers of no amount or day."""
     if _STATE.search(newer) or _NEWS.search(newer):
         return False
     one, other = (["", *(word.strip(".,;!()") for word in text.split()), ""] for text in (older, newer))
@@ -135,7 +129,7 @@ def is_numbered(older: str, newer: str) -> bool:
 
 
 def _is_series(one: list[str], other: list[str], at: int) -> bool:
-    """Whether both have a number after the same letters at that place, and it is neither an amount nor a day."""
+    """True if both have a number after the same letters at that place, and it is neither an amount nor a day."""
     older, newer = _NUMBERED.fullmatch(one[at].rstrip(":")), _NUMBERED.fullmatch(other[at].rstrip(":"))
     if older is None or newer is None or older[1].casefold() != newer[1].casefold():
         return False
@@ -148,8 +142,7 @@ def _is_series(one: list[str], other: list[str], at: int) -> bool:
 def same_share(one: str, other: str) -> float:
     """The share of common words if two texts differ in a few words that change nothing of what is said; else 0.
 
-    Numbers and names must be the same in the same order. What one text has more may not deny, date or count anything,
-    nor speak of somebody else.
+    Numbers and names must be equal. What one text has more may not deny, date or count, nor name somebody else.
     """
     if ("?" in one) != ("?" in other) or _numbers(one) != _numbers(other):
         return 0

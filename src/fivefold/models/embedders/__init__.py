@@ -21,26 +21,6 @@ from fivefold.values.validate import short_repr
 from fivefold.values.vectors import Matrix as Matrix_of_vectors
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
-__all__ = [
-    "DEFAULT",
-    "RETIRED",
-    "Embedder",
-    "Matrix",
-    "Progress",
-    "TokenEmbedder",
-    "choice_of",
-    "embed_texts",
-    "embedder",
-    "gives_tokens",
-    "is_remote",
-    "read_passages",
-    "read_question",
-    "unit",
-]
-
-
-# The protocol of an embedder: texts in, unit vectors out, under a name that pins model and version (R3).
-
 Matrix = npt.NDArray[np.float32]
 Progress = Callable[[int], None]
 """Called with the number of texts done since the last call."""
@@ -115,12 +95,12 @@ def embedder(choice: str) -> Embedder:
 
 
 def is_remote(choice: str) -> bool:
-    """Whether using this embedder sends texts to a server."""
+    """True if using this embedder sends texts to a server."""
     return choice.startswith("openai:")
 
 
 def gives_tokens(model: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Whether the embedder gives token vectors. Its properties are not looked at: some load the model."""
+    """True if the embedder gives token vectors. Its properties are not looked at: some load the model."""
     return all(callable(getattr(model, name, None)) for name in ("read", "read_question", "spans"))
 
 
@@ -204,8 +184,6 @@ def _load_class(module: str, name: str) -> Callable[..., Embedder]:
     return made
 
 
-# Token vectors as they are stored: four bits a dimension and one byte for the scale of each token.
-
 LEVELS = 7
 """Codes go from −7 to 7."""
 
@@ -245,10 +223,7 @@ def unpack(packed: bytes, dimension: int) -> Matrix_of_vectors:
 
 
 def best_matches(question: Matrix_of_vectors, passages: Sequence[bytes]) -> Matrix_of_vectors:
-    """For each passage, a row: how near each token of the question comes to a token of the passage at best.
-
-    A passage without tokens has zeros.
-    """
+    """For each passage, a row: how near each token of the question comes at best; zeros for one without tokens."""
     size = packed_size(question.shape[1])
     best = np.zeros((len(passages), len(question)), dtype=np.float32)
     sizes = np.array([len(packed) for packed in passages], dtype=np.int64)

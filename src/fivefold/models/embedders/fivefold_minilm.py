@@ -6,40 +6,26 @@ said before is read along; it is not part of the passage's vector, but its token
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.models.bert import MAX_TOKENS, Batch, Ids, Session, ShippedModel, word_pieces
-from fivefold.models.embedders import Matrix, Progress, pack, packed_size, unit
+from fivefold.models.bert import MAX_TOKENS, Ids, Session, ShippedModel, row_inputs, word_pieces
+from fivefold.models.embedders import Matrix, Progress, pack, unit
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
-# Words without a token vector of their own: they join other words and answer no question by themselves.
-
-_ARTICLES = "a an the"
-_PREPOSITIONS = (
-    "of in on at to for from with by about into onto over under as than "
-    "per via through during between within upon toward towards"
-)
-_CONJUNCTIONS = "and or but nor so if because while although though unless whether"
-_AUXILIARIES = (
-    "am is are was were be been being do does did have has had having would can could shall should might must"
-)
-_REFERENCES = "it its itself this that these those there here"
-_AFTER_APOSTROPHES = "s t m ll re ve"
-_ADVERBS = "just also too very really then"
-
 SKIPPED_WORDS = tuple(
-    " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _AUXILIARIES, _REFERENCES, _AFTER_APOSTROPHES, _ADVERBS)).split()
+    "a an the of in on at to for from with by about into onto over under as than per via through during between within "
+    "upon toward towards and or but nor so if because while although though unless whether am is are was were be been "
+    "being do does did have has had having would can could shall should might must it its itself this that these those "
+    "there here s t m ll re ve just also too very really then".split()
 )
-
-
-# A passage as word pieces: its own, then the end of what was said before; and which of them have stored vectors.
+"""Words without a token vector of their own: they join other words and answer no question by themselves."""
 
 BEFORE_TOKENS = 24
 """Word pieces at the end of what was said before that are read along; the model is trained with this many."""
@@ -99,7 +85,8 @@ class PassageTokenizer:
     @cached_property
     def _never(self) -> Flags:
         """Separators, padding and pieces of punctuation only."""
-        chosen = self._flags(word for word in self._vocabulary if all(map(_is_punctuation, word)))
+        marks = (word for word in self._vocabulary if all(c in punctuation or category(c)[0] == "P" for c in word))
+        chosen = self._flags(marks)
         chosen[[self._pieces.sep, self._vocabulary["[PAD]"]]] = True
         return chosen
 
@@ -118,14 +105,7 @@ class PassageTokenizer:
         return chosen
 
 
-def _is_punctuation(character: str) -> bool:
-    return character in punctuation or unicodedata.category(character).startswith("P")
-
-
 FILE = "fivefold-minilm.onnx"
-
-BATCH_TOKENS = 2_048
-"""Passages are read in batches of like length up to this many word pieces, padding included."""
 
 
 class FivefoldMiniLM(ShippedModel):
@@ -139,28 +119,27 @@ class FivefoldMiniLM(ShippedModel):
         pieces, model = self._loaded()
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         rows = pieces.rows([Passage(text) for text in texts])
-        for batch in _run(model, ["vector"], rows):
-            (out[batch.rows],) = batch.found
+        for place, (vector,) in model.run_each(["vector"], list(map(_inputs, rows))):
+            out[place] = vector[0]
             if progress:
-                progress(len(batch.rows))
+                progress(1)
         return unit(out)
 
     def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
         pieces, model = self._loaded()
-        rows = pieces.rows(passages)
+        inputs = list(map(_inputs, pieces.rows(passages)))
         read: dict[int, Reading] = {}
-        for batch in _run(model, ["vector", "tokens"], rows):
-            vectors, tokens = batch.found
-            packed = _pack_rows(tokens, pieces.stored(batch.inputs["input_ids"], batch.inputs["attention_mask"]))
-            read.update(zip(batch.rows, map(Reading, unit(vectors), packed), strict=True))
+        for place, (vector, tokens) in model.run_each(["vector", "tokens"], inputs):
+            stored = pieces.stored(inputs[place]["input_ids"], inputs[place]["attention_mask"])
+            read[place] = Reading(unit(vector)[0], pack(tokens[stored]))
             if progress:
-                progress(len(batch.rows))
-        return [read[i] for i in range(len(passages))]
+                progress(1)
+        return [read[place] for place in range(len(passages))]
 
     def read_question(self, question: str) -> QuestionReading:
         pieces, model = self._loaded()
         (row,) = pieces.rows([Passage(question)])
-        vectors, tokens, weights = model.run(["vector", "tokens", "weights"], _inputs([row]))
+        vectors, tokens, weights = model.run(["vector", "tokens", "weights"], _inputs(row))
         return QuestionReading(
             unit(vectors)[0], unit(tokens[0]), np.asarray(weights[0] / weights[0].sum(), dtype=np.float32), row.spans
         )
@@ -174,31 +153,15 @@ class FivefoldMiniLM(ShippedModel):
         return [(spans[i], bool(i >= row.own)) for i in chosen]
 
     def _loaded(self) -> tuple[PassageTokenizer, Session]:
-        _, model = self.load()
-        return self._tokenizer, model
+        return self._tokenizer, self.load()[1]
 
     @cached_property
     def _tokenizer(self) -> PassageTokenizer:
         return PassageTokenizer()
 
 
-def _run(model: Session, outputs: Sequence[str], rows: Sequence[Row]) -> Iterator[Batch]:
-    return model.run_rows(outputs, rows, [len(row.ids) for row in rows], BATCH_TOKENS, _inputs)
-
-
-def _inputs(rows: Sequence[Row]) -> dict[str, Ids]:
-    """Rows side by side, as the graph takes them."""
-    width = max(len(row.ids) for row in rows)
-    ids, mask, own = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
-    for i, row in enumerate(rows):
-        ids[i, : len(row.ids)] = row.ids
-        mask[i, : len(row.ids)] = 1
-        own[i, : row.own] = 1
-    return {"input_ids": ids, "attention_mask": mask, "own": own}
-
-
-def _pack_rows(tokens: npt.NDArray[np.float32], stored: npt.NDArray[np.bool_]) -> list[bytes]:
-    """The stored tokens of each row, packed all at once."""
-    packed = pack(tokens[stored])
-    ends = (np.cumsum(stored.sum(axis=1)) * packed_size(tokens.shape[2])).tolist()
-    return [packed[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+def _inputs(row: Row) -> dict[str, Ids]:
+    """The row as the graph takes it."""
+    inputs = row_inputs(row.ids, row.own)
+    inputs["own"] = 1 - inputs.pop("token_type_ids")
+    return inputs

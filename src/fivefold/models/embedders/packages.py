@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from fivefold.errors import EmbedderError, MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, pad, session, word_pieces
+from fivefold.models.bert import MAX_TOKENS, Session, row_inputs, session, word_pieces
 from fivefold.models.embedders import Matrix, Progress, unit
 from fivefold.models.remote import PackagedModel, RemoteError, post
-
-# Any model of the fastembed catalogue, fetched by fastembed itself at first use.
 
 
 class FastEmbed(PackagedModel):
@@ -38,11 +36,8 @@ class FastEmbed(PackagedModel):
         return unit(np.asarray(rows, dtype=np.float32))
 
 
-# all-MiniLM-L6-v2 as published, an ONNX graph with int8 weights from a package of its own: offline, 384 dimensions.
-
-
 class MiniLM:
-    """The mean of the last layer. Texts over 256 word pieces are cut; the lexical index has all of them."""
+    """all-MiniLM-L6-v2 as published, from a package of its own. Texts over 256 word pieces are cut."""
 
     pin = "minilm@1.0.0"
     dimension = 384
@@ -57,11 +52,10 @@ class MiniLM:
             pieces, model = word_pieces(), self._session
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         rows = [[pieces.cls, *pieces.ids(text)[: MAX_TOKENS - 2], pieces.sep] for text in texts]
-        for batch in model.run_rows(["last_hidden_state"], rows, list(map(len, rows)), BATCH_TOKENS, pad):
-            weights = batch.inputs["attention_mask"][:, :, None].astype(np.float32)
-            out[batch.rows] = (batch.found[0] * weights).sum(axis=1) / weights.sum(axis=1)
+        for place, (tokens,) in model.run_each(["last_hidden_state"], list(map(row_inputs, rows))):
+            out[place] = tokens[0].mean(axis=0)
             if progress:
-                progress(len(batch.rows))
+                progress(1)
         return unit(out)
 
     @cached_property
@@ -71,13 +65,11 @@ class MiniLM:
         return session(model_path())
 
 
-# Any embeddings endpoint of the OpenAI shape; set OPENAI_BASE_URL and OPENAI_API_KEY.
-
 _BATCH = 128
 
 
 class OpenAI:
-    """Texts leave this machine, which is why it must be asked for by name."""
+    """Any endpoint of the OpenAI shape (OPENAI_BASE_URL, OPENAI_API_KEY). Texts leave this machine."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -112,8 +104,6 @@ class OpenAI:
             raise EmbedderError(f"openai:{self._model} gave {len(vectors)} vectors for {len(batch)} texts")
         return vectors
 
-
-# Any sentence-transformers model, by hub name or local folder.
 
 _SENTENCE_TRANSFORMERS_BATCH = 64
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from math import exp, log1p
 from pathlib import Path
 from typing import Literal
@@ -16,25 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.models.shipped import FOLDER, BadModel, Tensor, unpack
-from fivefold.models.weights.features import COUNT, features
+from fivefold.models.weights.features import COUNT
+from fivefold.models.weights.features import features as features
 from fivefold.values.query import Curve, Decay, Weights
 from fivefold.values.vectors import Vector
-
-__all__ = [
-    "FALLBACK",
-    "Intent",
-    "WeightModel",
-    "features",
-    "intent",
-    "is_fallback",
-    "load",
-    "predict",
-    "shipped",
-    "without",
-]
-
-
-# How much similarity, recency and frequency should count for a query, by a small network in plain NumPy (D3, D8).
 
 Intent = Literal["semantic", "temporal", "frequency", "mixed"]
 
@@ -54,8 +37,6 @@ WIDTHS = (256, 64, 32, 3)
 
 _EPSILON = 1e-5
 _log = logging.getLogger(__name__)
-_warned: set[str] = set()
-_warning_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +93,13 @@ def intent(weights: Weights) -> Intent:
 
 
 def is_fallback(weights: Weights) -> bool:
-    """Whether no model predicted these weights."""
+    """True if no model predicted these weights."""
     return weights.source.startswith("fallback")
 
 
 def shipped() -> WeightModel:
     """The model that comes with the package, read once."""
-    return load(Path(str(resources.files("fivefold.models").joinpath("data/weights.bin"))))
+    return load(FOLDER / "weights.bin")
 
 
 @cache
@@ -126,7 +107,8 @@ def _load_file(path: Path) -> WeightModel | str:
     """The model at `path`, or why there is none: a bad file is read once as well."""
     try:
         contents = unpack(path.read_bytes())
-        return _check_tensors(WeightModel(contents.name, contents.pin, contents.tensors), contents.dimension)
+        _check_tensors(f"the weight model {contents.name} lacks", contents.tensors, shapes(contents.dimension))
+        return WeightModel(contents.name, contents.pin, contents.tensors)
     except FileNotFoundError:
         return f"the weight model's file {path.name} is missing"
     except OSError as error:
@@ -154,24 +136,16 @@ def shapes(dimension: int) -> dict[str, tuple[int, ...]]:
     return shapes_by_name
 
 
-def _check_tensors(model: WeightModel, dimension: int) -> WeightModel:
-    """The model, if its tensors are those of the network."""
-    for name, shape in shapes(dimension).items():
-        tensor = model.tensors.get(name)
-        if tensor is None or tensor.shape != shape:
-            raise BadModel(f"the weight model {model.name} lacks a usable tensor {name}")
-    return model
+def _check_tensors(lacks: str, tensors: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in wanted.items():
+        if name not in tensors or tensors[name].shape != shape:
+            raise BadModel(f"{lacks} a usable tensor {name}")
 
 
+@cache
 def _warn_once(reason: str) -> None:
-    with _warning_lock:
-        if reason in _warned:
-            return
-        _warned.add(reason)
     _log.warning("%s; weights %.2f/%.2f/%.2f are used instead", reason, *FALLBACK)
 
-
-# What else the weight network's last hidden layer says: a question's decay, and weights for each result (D12).
 
 FILE = "signals.bin"
 Matrix = npt.NDArray[np.float32]
@@ -224,7 +198,7 @@ class Times:
     newest: float = 0.0
 
     def vector(self) -> Vector:
-        """Whether a time is named, when it began and ended, how far memory reaches, and how old the newest is."""
+        """True if a time is named, when it began and ended, how far memory reaches, and how old the newest is."""
         named = self.begins is not None
         days = (self.begins or 0.0, self.ends if named else 0.0, self.span, self.newest)
         scaled = [log1p(max(0.0, each)) / _SCALE for each in days]
@@ -290,7 +264,5 @@ def shipped_heads() -> SignalHeads:
 def heads_of(data: bytes) -> SignalHeads:
     """The heads in a file's bytes. Its pin names the weight network that they were trained with."""
     contents = unpack(data)
-    for name, shape in SHAPES.items():
-        if name not in contents.tensors or contents.tensors[name].shape != shape:
-            raise BadModel(f"the heads {contents.name} lack a usable tensor {name}")
+    _check_tensors(f"the heads {contents.name} lack", contents.tensors, SHAPES)
     return SignalHeads(contents.name, contents.pin, dict(contents.tensors))

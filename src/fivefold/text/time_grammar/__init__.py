@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from fivefold.text.time_grammar import foreign, named, relative
 from fivefold.text.time_grammar.periods import EARLIEST, TimeSettings
-from fivefold.text.time_grammar.questions import Found, Reach, find_window, find_windows
+from fivefold.text.time_grammar.questions import Reach, find_window
 from fivefold.text.time_grammar.stored import dates_in
 
-__all__ = ["EARLIEST", "Found", "Reach", "TimeSettings", "dates_in", "find_window", "find_windows"]
+__all__ = ["EARLIEST", "Reach", "TimeSettings", "dates_in", "find_window"]
 
 TABLES = (relative, named, foreign)
 """The expressions register when these load."""

@@ -31,8 +31,6 @@ from fivefold.text.time_grammar.words import (
     ordinal,
 )
 
-# What comes round once a year, and years
-
 
 @asked(MONTH_WORDS, "{which}{month}(?:,? (?:of )?{year})?")
 def month(match: re.Match[str], at: Question | Saying) -> Reading | None:
@@ -207,8 +205,6 @@ def decade(match: re.Match[str], question: Question) -> Reading:
     span = question.months(first, 1, 120)
     return Reading(question.part(span, "decade", lower(match["part"])) if match["part"] else span, "decade")
 
-
-# Dates as people write them
 
 _SIGNS = "#-# #/# #.#"
 _RANGE = "(?:{to}(?:the )?{last day})?"

@@ -6,15 +6,14 @@ Days begin at local midnight, so one may last 23 or 25 hours.
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Annotated, Any
+from typing import Annotated
 
-from fivefold.errors import InvalidInput
 from fivefold.text.calendar_words import weekday_number
 from fivefold.text.time_grammar.words import ordinal
-from fivefold.values.fields import About, Between, Rule, build
+from fivefold.values.fields import About, Between, Rule
 from fivefold.values.serialize import Value
 
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
@@ -57,18 +56,11 @@ _EASTER_DAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday"
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""
 
 
-def _far_first(pair: tuple[int, int]) -> bool:
-    return pair[0] > pair[1]
+_FAR_FIRST = Rule(lambda pair: pair[0] > pair[1], "two whole numbers, the far one first, like (5, 2)")
+_THREE_MONTHS = Rule(lambda ends: (ends[1] - ends[0]) % 12 == 2, "the first and last of three months, like (6, 8)")
 
-
-def _is_season(months: tuple[int, int]) -> bool:
-    return (months[1] - months[0]) % 12 == 2
-
-
-Pair = Annotated[
-    tuple[int, int], Between(0, _MAX_DAYS), Rule(_far_first, "two whole numbers, the far one first, like (5, 2)")
-]
-Season = Annotated[tuple[int, int], Between(1, 12), Rule(_is_season, "the first and last of three months, like (6, 8)")]
+Pair = Annotated[tuple[int, int], Between(0, _MAX_DAYS), _FAR_FIRST]
+Season = Annotated[tuple[int, int], Between(1, 12), _THREE_MONTHS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +75,6 @@ class TimeSettings(Value):
     summer_months: Annotated[Season, About("First and last month of summer; the other seasons follow")] = (6, 8)
     day_first: Annotated[bool, About("Whether 03/04/2025 is 3 April")] = True
     around_days: Annotated[int, Between(0, _MAX_DAYS), About("How many days “around” adds on both sides")] = 3
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> TimeSettings:
-        """Settings from plain data, where a pair is any list of two; errors name the field."""
-        if not isinstance(data, Mapping):
-            raise InvalidInput(f"time settings must be a mapping of names to values, not {type(data).__name__}")
-        return build(cls, data, noun="time setting")
 
 
 DEFAULTS = TimeSettings()
@@ -110,7 +95,7 @@ class Span:
 Latest = Callable[[datetime], Span]
 """The last occurrence that has begun by an instant."""
 Accepts = Callable[[str], bool]
-"""Whether the word before makes a doubtful word a time: "in" for a month, "on" for a weekday."""
+"""True if the word before makes a doubtful word a time: "in" for a month, "on" for a weekday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +216,7 @@ class Calendar:
         return self.instant(datetime.combine(back(self.today, count, unit), self.wall.time()))
 
     def part(self, span: Span, unit: str, part: str) -> Span:
-        """The part of a span that its words name: "early", "first week", "third quarter", "morning".
-
-        A unit that has no such part stays whole, so "early last week" is last week.
-        """
+        """The part of a span that its words name: "first week", "morning". A unit without such a part stays whole."""
         if part.endswith(" days"):
             part = _ENDS[part.split(maxsplit=1)[0]]
         first = self.day_of(span.start)

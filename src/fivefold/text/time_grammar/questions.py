@@ -30,7 +30,6 @@ from fivefold.text.time_grammar.periods import (
 )
 from fivefold.text.time_grammar.words import Table, compile_pattern, lower, number
 from fivefold.values.query import Window
-from fivefold.values.serialize import Value
 
 Reach = Literal["past", "any", "ahead"]
 """How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
@@ -291,7 +290,7 @@ def _ranges(text: str, terms: list[Term], question: Question) -> Iterator[Term]:
 
 
 def _names_its_year(text: str, term: Term, following: Term) -> bool:
-    """Whether a year follows at once: "May last year" needs no "in"."""
+    """True if a year follows at once: "May last year" needs no "in"."""
     adjacent = following.start > term.end and not text[term.end : following.start].strip(" ,")
     return adjacent and following.sure and following.reading.accepts is None and "year" in following.reading.unit
 
@@ -314,7 +313,7 @@ def _pair(text: str, term: Term, following: Term) -> Term | None:
 
 
 def _makes_range(text: str, term: Term, following: Term) -> bool:
-    """Whether the two are the ends of one range. Without "from" one of them must be a time by itself."""
+    """True if the two are the ends of one range. Without "from" one of them must be a time by itself."""
     if following.word not in _JOINERS or term.word in _CLOSED or not _adjoins(text, term, following):
         return False
     if following.word == "and" and term.word != "between":
@@ -381,10 +380,7 @@ def both_times(text: str, terms: list[Term]) -> list[Term]:
 
 
 def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
-    """The time a question asks about: its terms intersected where they overlap, otherwise the first.
-
-    A term that recurs is read within the one next to it: "in May last year" is May of that year.
-    """
+    """The time a question asks about: its terms intersected, otherwise the first; "in May last year" is that May."""
     if not terms:
         return None
     term = terms[0]
@@ -413,15 +409,6 @@ def _within(left: Reading, right: Reading) -> Span | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Value):
-    """A time expression and where it stands in the text."""
-
-    window: Window
-    start: int
-    end: int
-
-
 def find_window(
     text: str,
     now: datetime,
@@ -431,31 +418,9 @@ def find_window(
     reach: Reach = "past",
 ) -> Window | None:
     """The one window the question asks about, or None. Expressions that overlap are intersected."""
-    terms = _terms(text, now, zone, settings, last_talk, reach)
+    try:
+        terms = terms_in(text, Question(now, zone, settings, last_talk, reach))
+    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
+        return None
     time = one_time(text, terms if reach == "past" else both_times(text, terms))
     return Window(time[0].start, time[0].end, time[1]) if time else None
-
-
-def find_windows(
-    text: str,
-    now: datetime,
-    zone: tzinfo = UTC,
-    settings: TimeSettings = DEFAULTS,
-    last_talk: datetime | None = None,
-    reach: Reach = "past",
-) -> list[Found]:
-    """Every time expression of the text, in reading order."""
-    return [
-        Found(Window(term.reading.span.start, term.reading.span.end, text[term.start : term.end]), term.start, term.end)
-        for term in _terms(text, now, zone, settings, last_talk, reach)
-    ]
-
-
-def _terms(
-    text: str, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
-) -> list[Term]:
-    try:
-        question = Question(now, zone, settings, last_talk, reach)
-    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
-        return []
-    return terms_in(text, question)

@@ -47,8 +47,6 @@ def both(triggers: str, pattern: str) -> Callable[[Read], Read]:
     return lambda read: asked(triggers, pattern)(told(triggers, pattern)(read))
 
 
-# Days near now
-
 _NEAR = {"yesterday": -1, "last night": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
 
 
@@ -80,8 +78,6 @@ def other_day(match: re.Match[str], at: Question | Saying) -> Span | None:
         return at.days(at.today - days * DAY, days)
     return None if at.reach == "past" else Span(at.ago(30 if week else 10, "day"), at.now)
 
-
-# So many units away
 
 _SO_MANY = "(?:(?P<half_a>half a)|(?![0-9]{4}){count})"
 _AWAY = _SO_MANY + " (?P<unit>day|night|week|fortnight|month|year)s?(?P<and_half> and a half)?"
@@ -169,8 +165,6 @@ def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
     far, near = _few(saying, lower(match["unit"]))
     return None if saying.tense(*match.span()) == "past" else saying.days(saying.today + near * DAY, far - near + 1)
 
-
-# Rolling stretches
 
 _FEW_AHEAD = {"day": 5, "week": 35, "month": 90}
 """Days of "the next few days", weeks and months."""
@@ -260,8 +254,6 @@ def since_last_talk(match: re.Match[str], question: Question) -> Span | None:
     return question.to_now(question.last_talk) if known and question.last_talk else None
 
 
-# Weeks, months, quarters and years counted from the running one
-
 _UNIT = "(?P<unit>week|month|quarter|year)"
 _STEPS = {"last": -1, "previous": -1, "this": 0, "current": 0, "the": 0, "next": 1, "coming": 1, "following": 1}
 _WEEK_THIRDS = ((0, 2), (2, 5), (4, 7))
@@ -339,8 +331,6 @@ def within(match: re.Match[str], question: Question) -> Reading:
     unit = lower(match["unit"])
     return Reading(question.this(unit), unit, accepts="part".__eq__)
 
-
-# Weekdays
 
 _PLURALS = " ".join(f"{word}s" for word in WEEKDAY_WORDS.split())
 _ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed thu thur thurs fri sat sun"

@@ -90,7 +90,7 @@ class Saying(Calendar):
         return first, closing.start() if closing else min(len(self.text), end + _CLAUSE_CHARS)
 
     def tense(self, start: int, end: int, foreign: bool = False) -> Tense:
-        """Whether the verb of the clause speaks of the past or the future; the last verb before the date decides."""
+        """True if the verb of the clause speaks of the past or the future; the last verb before the date decides."""
         first, last = self.clause(start, end)
         if foreign:
             return "past" if _FOREIGN_PAST.search(self.text, first, last) else ""
@@ -120,11 +120,11 @@ class Saying(Calendar):
         return _MARK, self.text
 
     def is_habit(self, start: int, end: int) -> bool:
-        """Whether the clause says what happens again and again."""
+        """True if the clause says what happens again and again."""
         return _HABIT.search(self.text, *self.clause(start, end)) is not None
 
     def is_alone(self, start: int, end: int) -> bool:
-        """Whether the clause has no other word than the date and what leads to it."""
+        """True if the clause has no other word than the date and what leads to it."""
         first, last = self.clause(start, end)
         words = _WORD.findall(self.text[first:start] + " " + self.text[end:last])
         return all(word.casefold() in ("on", "the", "by", "in", "am", "el", "le", "il") for word in words)
@@ -159,10 +159,7 @@ class Saying(Calendar):
         accepts: Accepts | None = None,
         foreign: bool = False,
     ) -> Reading | None:
-        """Reads what happens once a year: the one over, the one to come, or the one that tense or nearness says.
-
-        Seasons are long: they are as near as their beginning, and "this summer" is the running one or the next.
-        """
+        """Reads what happens once a year by tense or nearness; a season is as near as its beginning."""
         if which in HABITS:
             return None
         spans = [make(self.today.year + step) for step in (-2, -1, 0, 1)]

@@ -60,10 +60,7 @@ def _written_out(pattern: str) -> str:
 
 
 class Table(Generic[Moment, Meaning]):
-    """Expressions of time: for each a pattern, tried only if one of its trigger words occurs, and what it means.
-
-    A reader that returns None still keeps its words from all other expressions: "every Friday" is not a "Friday".
-    """
+    """Expressions of time by pattern. A reader that returns None keeps its words: "every Friday" is not a "Friday"."""
 
     def __init__(self, start: str, end: str) -> None:
         self._start, self._end = start, end
@@ -194,7 +191,7 @@ _NO_DAY = re.compile(
 
 
 def is_month(text: str, start: int, end: int, cue: str) -> bool:
-    """Whether a bare month name after `cue` is the month: "in May" is, "May said" and "this may be" are not."""
+    """True if a bare month name after `cue` is the month: "in May" is, "May said" and "this may be" are not."""
     word, rest = text[start:end], text[end : end + 24]
     if cue not in _IN_CUES or _PERSON.match(rest):
         return False
@@ -206,13 +203,13 @@ def is_month(text: str, start: int, end: int, cue: str) -> bool:
 
 
 def is_qualified_month(text: str, start: int, end: int, which: str) -> bool:
-    """Whether "last may" or "this march" is a month; "this may be" is not."""
+    """True if "last may" or "this march" is a month; "this may be" is not."""
     word, rest = text[start:end], text[end : end + 24]
     return word not in {"may", "march"} or which == "last" or bool(_CLAUSE_END.match(rest))
 
 
 def is_dated_month(match: re.Match[str]) -> bool:
-    """Whether a month name next to a number is a month: "I may 3 times" and "the 3 may be" are not."""
+    """True if a month name next to a number is a month: "I may 3 times" and "the 3 may be" are not."""
     text = match.string
     if match["month"] not in {"may", "march"}:
         return True
@@ -223,7 +220,7 @@ def is_dated_month(match: re.Match[str]) -> bool:
 
 
 def is_weekday(text: str, start: int, end: int, cue: str) -> bool:
-    """Whether a bare weekday is a day: after "on", or at the end of a clause ("what did I eat Friday?")."""
+    """True if a bare weekday is a day: after "on", or at the end of a clause ("what did I eat Friday?")."""
     word, rest = text[start:end], text[end : end + 24]
     if _RECURRING.match(rest) or (len(word) < 6 and not word[0].isupper()):
         return False
@@ -241,7 +238,7 @@ def is_weekday_cue(cue: str) -> bool:
 
 
 def is_season(text: str, end: int, word: str, cue: str) -> bool:
-    """Whether a bare season is one; "the fall" counts only after "in", "during" and "over"."""
+    """True if a bare season is one; "the fall" counts only after "in", "during" and "over"."""
     if _NOT_A_SEASON.match(text[end : end + 24]):
         return False
     if word == "fall":
@@ -263,7 +260,7 @@ def is_holiday(cue: str) -> bool:
 
 
 def is_day_of_its_own(match: re.Match[str]) -> bool:
-    """Whether a weekday of a stored text is a day: "Black Friday" and "the Monday class" are not."""
+    """True if a weekday of a stored text is a day: "Black Friday" and "the Monday class" are not."""
     text, word = match.string, match["weekday"]
     before = word_before(text, match.start())
     if _BEHIND.match(text, match.end()) or (before in _NO_WEEKDAY_AFTER and not match["which"]):
@@ -280,10 +277,10 @@ def word_before(text: str, start: int) -> str:
 
 
 def is_day_of_month(match: re.Match[str]) -> bool:
-    """Whether "the 3rd" is a day: "the 3rd floor" and "the 2nd time" are not."""
+    """True if "the 3rd" is a day: "the 3rd floor" and "the 2nd time" are not."""
     return _NO_DAY.match(match.string, match.end()) is None
 
 
 def describes_a_thing(match: re.Match[str]) -> bool:
-    """Whether a holiday only says what kind of thing follows: "a Christmas card"."""
+    """True if a holiday only says what kind of thing follows: "a Christmas card"."""
     return _THINGS.match(match.string, match.end()) is not None

@@ -24,8 +24,6 @@ from fivefold.values.validate import MAX_EXTRACTED, MAX_NAME, checked_text
 from fivefold.writing.extract.entity_relations import relations
 from fivefold.writing.extract.statements import is_assistant, predicate_of, refers_back, statements
 
-# The wordings of preferences, events, plans, procedures and people, by which a text's type and facets are read (M1).
-
 _ADVERBS = r"(?: \w+ly| always| still| now| just| also| much| never| only)*"
 _LIKE = "prefer|like|love|enjoy|hate|dislike|loathe|adore|fancy|avoid|favou?r|despise|detest"
 _LIKES = "prefers|likes|loves|enjoys|hates|dislikes|loathes|adores|avoids|despises|detests"
@@ -164,8 +162,6 @@ SPOKE_TO = Pattern(
 )
 
 
-# Standing instructions: sentences that tell an assistant how to act from now on, such as "never use semicolons" (M1).
-
 MAX_SENTENCE = 600
 """Characters of a sentence that are read: an instruction stands near its beginning."""
 _MAX_GAP = 200
@@ -184,7 +180,7 @@ _ABOUT_USER = re.compile(r"\W*(?:the )?user\b", re.IGNORECASE)
 
 @text_cache(256)
 def is_standing(sentence: str) -> bool:
-    """Whether a sentence tells an assistant what to do from now on."""
+    """True if a sentence tells an assistant what to do from now on."""
     if _TRIGGERS.isdisjoint(words_of(sentence)):
         return False
     text = lower_case(sentence[:MAX_SENTENCE])
@@ -195,7 +191,7 @@ def is_standing(sentence: str) -> bool:
 
 
 def _instructs(text: str, start: int) -> bool:
-    """Whether an instruction begins at a place of a lower-case text."""
+    """True if an instruction begins at a place of a lower-case text."""
     if _phrase("instruction").match(text, start):
         return True
     for lead, rest in (("before style", "style"), ("before verb", "verb"), ("before verb", "named")):
@@ -210,10 +206,7 @@ def _instructs(text: str, start: int) -> bool:
 
 
 def statement_in(sentence: str) -> str:
-    """The part of a sentence that states something: all of it, or of a question what stands before or behind it.
-
-    "I prefer Android phones, can you recommend some?" states a preference; "Did I say that I prefer tea?" does not.
-    """
+    """The statement in a sentence: "I prefer Android, can you name some?" has one, "Did I say I prefer tea?" none."""
     if not sentence.endswith("?"):
         return sentence
     sentence = sentence[:MAX_SENTENCE]
@@ -241,10 +234,7 @@ _MIN_STATEMENT_WORDS = 3
 
 
 def type_of(text: str, by_user: str | None = None) -> Type:
-    """Fact unless the wording says otherwise; a preference goes before an event, unless it is reported speech.
-
-    Instructions to the assistant count in `by_user`, the part of the text that the user says; without it, everywhere.
-    """
+    """Fact unless the wording says otherwise. Instructions count in `by_user`, the user's part, or everywhere."""
     if PROCEDURE.occurs(text) or TO_DO.match(text):
         return "procedure"
     if SPOKE_TO.occurs(text):
@@ -262,10 +252,7 @@ def type_of(text: str, by_user: str | None = None) -> Type:
 
 
 def facets_of(text: str, by_user: str | None = None) -> dict[Facet, str]:
-    """The sentences about the person, what they like or want of the assistant, and what happened.
-
-    A facet without a sentence is absent. Instructions to the assistant count in `by_user`, as in `type_of`.
-    """
+    """The sentences of each facet that has any. Instructions count in `by_user`, as in `type_of`."""
     sentences = _sentences(text)
     stated = [sentence for sentence in sentences if not sentence.endswith("?")]
     told = _instructions(text, by_user)
@@ -294,7 +281,7 @@ def _instructions(text: str, by_user: str | None) -> set[str]:
 
 
 def _is_instruction(text: str, by_user: str | None) -> bool:
-    """Whether the main statement of a text is an instruction to the assistant: its first one, or half of the text."""
+    """True if the main statement of a text is an instruction to the assistant: its first one, or half of the text."""
     told = _instructions(text, by_user)
     if not told:
         return False
@@ -333,8 +320,6 @@ def extractor(choice: str) -> Extractor:
     return plugin
 
 
-# How much a memory is likely to matter, and how good a memory it is; both in 0..1.
-
 _FIRST_PERSON = Pattern("i \u0131 my me we our", r"\b(?:i|my|me|we|our)\b", re.IGNORECASE)
 _PHATIC = re.compile(
     r"^(?:ok(?:ay)?|thanks?(?: you)?|cheers|great|cool|nice|sure|yes|yeah|no|nope|hi|hey|hello|bye|lol|haha|wow|got it"
@@ -361,9 +346,6 @@ def memory_score(text: str, mentions: tuple[Mention, ...]) -> float:
     specific = min(1.0, 0.25 * len(mentions) + 0.25 * ("#" in words_of(text)))
     statement = 0.0 if text.rstrip().endswith("?") else 1.0
     return round(0.4 * length + 0.4 * specific + 0.2 * statement, 3)
-
-
-# The extractor that needs no model: everything it says follows from the wording.
 
 
 class Rules:
@@ -401,8 +383,6 @@ def beginning(content: str) -> str:
     end = content.rfind(" ", MAX_EXTRACTED - MAX_NAME, MAX_EXTRACTED)
     return content[: end if end > 0 else MAX_EXTRACTED]
 
-
-# The extractor that asks a language model and keeps to the rules where the model fails.
 
 _log = logging.getLogger("fivefold")
 

@@ -14,8 +14,6 @@ from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
 
-# The verbs and nouns that state a relation, and what each says: 'boss' means 'reports to', turned round (R6).
-
 
 class Sense(NamedTuple):
     """What a verb or noun says. Turned: its object is the source. Lasting: its past tense does not mean ended."""
@@ -238,7 +236,7 @@ class _Reading:
             yield Relation(source, relation, self.name(groups["off"], match.start("off")), "lifecycle", True, trust)
 
     def states(self, match: re.Match[str], groups: dict[str, str], sense: Sense) -> bool:
-        """Whether the words are no question, not those of others and, if direct, neither denied nor supposed."""
+        """True if the words are no question, not those of others and, if direct, neither denied nor supposed."""
         at, first = min(match.end("a"), match.end("b")), match.start()
         start, end = self.sentence(at)
         asks = "?" in self.text[max(start, end - 3) : end] or _ASKING.match(self.text, start)
@@ -295,7 +293,7 @@ class _Reading:
 
 
 def _agrees(groups: dict[str, str], sense: Sense) -> bool:
-    """Whether the verb's form agrees with its subject, and a noun's modifiers keep its meaning."""
+    """True if the verb's form agrees with its subject, and a noun's modifiers keep its meaning."""
     aux, aside, subject = groups.get("aux", ""), groups.get("beside", ""), groups["a"].casefold()
     mods = groups.get("mods", "").split()
     if subject in ("user", "the user") and aux.startswith(("'", "’")):
@@ -313,7 +311,7 @@ def _agrees(groups: dict[str, str], sense: Sense) -> bool:
 
 
 def _stands_alone(groups: dict[str, str], sense: Sense) -> bool:
-    """Whether the object is one the verb can have, and does not only qualify the word behind it."""
+    """True if the object is one the verb can have, and does not only qualify the word behind it."""
     target, behind, odd = groups["b"], groups["next"], _ADJECTIVE.fullmatch(groups["b"])
     if "the" not in groups:
         return not groups.get("link") or not (odd or behind in ("'", "’"))

@@ -12,18 +12,18 @@ from itertools import islice
 from typing import Literal
 
 from fivefold.text.calendar_words import MONTH, MONTH_NAMES, WEEKDAY, WEEKDAY_NAMES
-from fivefold.text.lexemes import Pattern, flags_in, lexemes, stop_words
+from fivefold.text.lexemes import Pattern, flags_in, lexemes, phrase_lines, stop_words
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
 
-__all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "statements"]
-
-
-# Whether a sentence claims that something holds now, and whether it gives a value at all.
-
 Claim = Literal["now", "change", "place"]
 """What is claimed: that something is so, that it became so, or where and how old somebody is."""
+
+
+def _words(section: str) -> frozenset[str]:
+    return frozenset(" ".join(phrase_lines("fivefold.writing.extract", "data/words.txt")[section]).split())
+
 
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++(?=[\"”’')]*(?:\s|$))|\n+")
 _SPEECH = (
@@ -34,11 +34,7 @@ _OTHERS = re.compile(
     rf"|(?<!\bI )(?<!\bwe )\b{_SPEECH}(?: to)?(?: me| us)?:[^\n]*",
     re.MULTILINE,
 )
-_HEADINGS = frozenset(
-    "update updated note notes fyi ps correction reminder news when where who what info details edit done address "
-    "contact summary noted saved understood recorded confirmed me user human today also plus btw important remember "
-    "fact facts profile things".split()
-)
+_HEADINGS = _words("headings")
 _REPORTED = re.compile(
     r"(?P<own>\b(?:I|[Ww]e|watch|scales?|thermometer|monitor|display|screen|label|meter|tracker|app)"
     rf"(?:['’]ve| have| already| just| also)* )?\b(?:{_SPEECH}|think|tell)\b"
@@ -112,27 +108,12 @@ ONE_HOLDER = re.compile(
     r"\b(?:dentist|doctor|gp|vet|boss|manager|landlord|therapist|job|title|car|laptop|desk|office|home|flat|bank|wife"
     r"|husband|partner|school|gym)$"
 )
-_ADRIFT = frozenset("in on at with under for from to by of behind near inside between within about".split())
-_STATES = frozenset(
-    "not no never neither none nothing hardly too very so really quite pretty rather extremely always already gone "
-    "lost late early fine ready done over ok okay good great bad nice cool awesome amazing terrible horrible awful "
-    "important key vital crucial essential incredible broken stolen missing wrong right correct incorrect invalid "
-    "valid weak strong long short safe unsafe secret private public due overdue down up out off on online offline "
-    "open live available busy free full empty dead alive sick ill well better worse best worst perfect unknown "
-    "unclear hidden stuck slow fast high low higher lower big small huge tiny old older young new same different easy "
-    "hard happy sad angry upset proud glad sorry lucky cute sweet lovely funny fun crazy weird strange boring true "
-    "false here there back home away around soon close near far mine yours enough complete pregnant tight clear hot "
-    "cold warm wet dry dirty clean loud quiet common rare special such like going taken set made written forgotten "
-    "known worth hurt cut shut all everything visible what why how where who when because if unless able unable "
-    "unavailable mad ridiculous as almost nearly".split()
-)
+_ADRIFT = _words("adrift")
+_STATES = _words("states")
 
 
 class Assertions:
-    """Finds the parts of a text that say what holds now, in the speaker's own words (M1).
-
-    Others do not count: questions, conditions, wishes, plans, denials, the words of others, and the past.
-    """
+    """Finds what a text says to hold now, in the speaker's own words (M1): no question, wish, denial, quote or past."""
 
     def __init__(self, text: str, speaker: str) -> None:
         self._text = text
@@ -148,7 +129,7 @@ class Assertions:
             self._quoted.append((match.start(), max(end, self._quoted[-1][1] if self._quoted else 0)))
 
     def holds(self, start: int, end: int, claim: Claim) -> bool:
-        """Whether the text from `start` to `end` claims that something holds; only its own sentence counts."""
+        """True if the text from `start` to `end` claims that something holds; only its own sentence counts."""
         at = bisect_right(self._starts, start)
         closing = self._ends[at] if at < len(self._ends) else None
         quoted = bisect_right(self._quoted, (start, len(self._text)))
@@ -168,15 +149,12 @@ class Assertions:
 
 
 def single_valued(attribute: str) -> bool:
-    """Whether a new value of this attribute can only mean that the old one ended."""
+    """True if a new value of this attribute can only mean that the old one ended."""
     return bool(_ONE_VALUE.search(attribute))
 
 
 def fits(attribute: str, value: str, timed: bool, cued: bool) -> bool:
-    """Whether this can be the attribute's value: no mere state, and of the right shape where only one will do.
-
-    'My meeting is at 3pm' is one meeting of many, and 'the deadline is Friday' may repeat the date it had.
-    """
+    """If this can be the attribute's value: 'My meeting is at 3pm' is one of many, and no mere state is a value."""
     if is_state(value) or (timed and not cued and not _ONE_TIME.search(attribute)):
         return False
     if single_valued(attribute) and value.partition(" ")[0] in _ADRIFT and not _MONTH.search(value):
@@ -187,7 +165,7 @@ def fits(attribute: str, value: str, timed: bool, cued: bool) -> bool:
 
 
 def is_state(value: str) -> bool:
-    """Whether the words say how something is rather than what it is: 'expired', 'too long', 'a great way'."""
+    """True if the words say how something is rather than what it is: 'expired', 'too long', 'a great way'."""
     for word in value.split()[:4]:
         if word in _STATES or _STATE_WORD.fullmatch(word):
             return True
@@ -195,8 +173,6 @@ def is_state(value: str) -> bool:
             return False
     return False
 
-
-# Texts about the user, whoever writes them, read as if the user had: 'The user's rent is …' and 'Your rent is …'.
 
 _OWNERS = frozenset({"user", "human"})
 _VERBS = {
@@ -231,7 +207,7 @@ def owner_of(speaker: str | None) -> str:
 
 
 def is_assistant(speaker: str | None) -> bool:
-    """Whether the speaker is a part of the talk other than the user."""
+    """True if the speaker is a part of the talk other than the user."""
     name = (speaker or "user").casefold()
     return name in ROLES and name not in _OWNERS
 
@@ -346,42 +322,15 @@ _DEFINITE = re.compile(r"(?:an?|the) ")
 _NO_TOWN = re.compile(r"\d|[a-z][A-Z]|\b(?!(?:UK|USA?|UAE|NYC|LA|DC|SF)\b)[A-Z]{2,}\b")
 
 _BREAKS = '.,;:!?\n—–-()[]*•"“”'
-_PERSONAL = frozenset("address password number name birthday id age weight height size username e-mail".split())
+_PERSONAL = _words("personal")
 _SAME_WORD = {"favorite": "favourite", "color": "colour", "email": "e-mail"}
-_BEFORE_IS = frozenset(
-    "and but so that think says said mentioned believe because since also plus now actually currently hi hey hello "
-    "ok okay yes yeah "
-    "well btw fyi know remember note anyway".split()
-)
-_NO_ATTRIBUTE = frozenset(
-    "i you he she it we they me him us them who whom which that what when where why how and or but if because so is "
-    "are was were be been am has have had do does did will would could should can may might must never not no nobody "
-    "this these those there here everyone everything someone something said says told as than let your his her their "
-    "its whose another other others both each every some any few one thing i'm we're".split()
-)
-_VAGUE = frozenset(
-    "problem question point idea guess plan hope worry things issue feeling rule goal dream advice only favourite "
-    "favourites favorites mistake answer reason concern theory best next first last stuff".split()
-)
-_NO_FIRMS = frozenset(
-    "slack teams zoom notion linux windows mac android ubuntu python java javascript typescript rust go swift ruby "
-    "rails django react angular node postgres mysql sqlite redis kafka docker kubernetes git github gitlab jira "
-    "linear trello asana figma vim obsidian excel word outlook gmail proton dropbox drive onedrive azure cloudflare "
-    "firefox chrome safari edge brave whatsapp signal telegram discord matrix mattermost mastodon bluesky twitter "
-    "facebook instagram reddit tiktok linkedin threads spotify netflix youtube chatgpt claude gemini copilot miro "
-    "skype agile scrum kanban cloud christmas easter".split()
-).union(WEEKDAY_NAMES, MONTH_NAMES)
-_NO_PLACES = _NO_FIRMS.union(
-    "google amazon meta microsoft apple oracle nvidia intel tesla uber airbnb stripe team plan phase chapter gate "
-    "room level version desk floor engineering marketing sales finance product design operations support legal "
-    "research management premium pro business first class stage option unit".split()
-)
-"""Names that a move may lead to without being a place to live."""
+_BEFORE_IS = _words("before is")
+_NO_ATTRIBUTE = _words("no attribute")
+_VAGUE = _words("vague")
+_NO_FIRMS = _words("no firms").union(WEEKDAY_NAMES, MONTH_NAMES)
+_NO_PLACES = _NO_FIRMS | _words("no places")
 
-_AFTER_PLACE = frozenset(
-    "in on for with and from last this because after a about but so today yesterday recently now then together as at "
-    "by where which since finally already just the two three four before when to if".split()
-)
+_AFTER_PLACE = _words("after place")
 
 _Reading = tuple[Statement, int, int, Claim]
 """A statement, its position and its claim, before its sentence is checked."""
@@ -426,7 +375,7 @@ def predicate_of(items: tuple[Statement, ...]) -> str | None:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values say the same, apart from words without weight."""
+    """True if two values say the same, apart from words without weight."""
     return set(lexemes(one)) == set(lexemes(other))
 
 
