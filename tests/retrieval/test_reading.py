@@ -24,7 +24,7 @@ from fivefold.retrieval.protocols import SHORT_STATEMENT, Pool, are_short, best_
 from fivefold.retrieval.recipe import Recipe, recipe_data
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from fivefold.retrieval.stages import reading as rerank
-from fivefold.retrieval.stages.reading import AT_A_TIME, CLEAR, FIRST_DEPTH, CrossEncoder, cross_encoder, log_odds
+from fivefold.retrieval.stages.reading import CLEAR, FIRST_DEPTH, READ_TOGETHER, CrossEncoder, cross_encoder, log_odds
 from fivefold.retrieval.stages.terms import SOFTNESS
 from fivefold.values.query import DemandKind
 from fivefold.values.recall import Recall
@@ -93,12 +93,14 @@ def test_it_reads_on_where_nothing_answers_yet(monkeypatch: pytest.MonkeyPatch) 
 
 def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> None:
     """As many scores that are near as are read together, and two far behind; the first answers with log-odds of 2."""
-    near = range(1, AT_A_TIME + 1)
-    candidates = [*(of(row, 0.9 - row / 100) for row in near), of(AT_A_TIME + 1, 0.2), of(AT_A_TIME + 2, 0.1)]
-    pool = stage("reads", candidates, depth=AT_A_TIME + 2, weight=0.8, unread=1.0)
+    near = range(1, READ_TOGETHER + 1)
+    candidates = [*(of(row, 0.9 - row / 100) for row in near), of(READ_TOGETHER + 1, 0.2), of(READ_TOGETHER + 2, 0.1)]
+    pool = stage("reads", candidates, depth=READ_TOGETHER + 2, weight=0.8, unread=1.0)
     assert list(pool.answers) == [*near]
-    assert f"read the best {AT_A_TIME}" in pool.notes[-1].why
-    assert len(stage("reads", candidates, depth=AT_A_TIME + 2, weight=0.8, unread=20.0).answers) == AT_A_TIME + 2
+    assert f"read the best {READ_TOGETHER}" in pool.notes[-1].why
+    assert (
+        len(stage("reads", candidates, depth=READ_TOGETHER + 2, weight=0.8, unread=20.0).answers) == READ_TOGETHER + 2
+    )
 
 
 @pytest.mark.parametrize("kind", ["list", "count"])

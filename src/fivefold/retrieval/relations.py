@@ -20,7 +20,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.query import DemandKind
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Matrix, Vector
 
 LOOKS_BACK: tuple[DemandKind, ...] = ("past", "window", "first", "last", "just now", "last time", "list", "count")
 """Demands that what has ended may meet as well as what holds."""
@@ -36,6 +36,9 @@ MAX_CHAIN = 3
 
 MAX_LOOKED_UP = 40
 """Of how many of the best rows it is looked up what replaced them."""
+
+MIN_PAIR_COSINE = 0.35
+"""The least cosine of two memories that are read together: others hardly speak of the same thing."""
 
 MIN_RIGHT, MIN_WRONG = 0.25, 0.05
 """The least chances to answer of a memory that puts another behind, and of one that is not behind already."""
@@ -194,24 +197,36 @@ def wrong_time(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, c
 
     For a question about the present that is a newer one that replaces it; for one about the past, an older one that it
     replaces. Writing compares a memory with a few that are like it; here two meet because one question brings both.
+    Only memories alike enough to be about the same thing are read together.
     """
     found = np.zeros(len(memories), dtype=np.float32)
     now, past = (context.query.demand(kind) is not None for kind in ("current", "past"))
     if now is past or context.query.demand("list", "count") is not None:
         return found
-    answers = 1 / (1 + np.exp(-odds))
+    answers, vectors = 1 / (1 + np.exp(-odds)), vectors_of(memories, context)
+    alike = vectors @ vectors.T if vectors is not None else np.ones((len(memories), len(memories)))
     pairs = [
         (older, newer)
         for older, newer in permutations(range(len(memories)), 2)
         if answers[newer if now else older] >= MIN_RIGHT
         and answers[older if now else newer] >= MIN_WRONG
         and memories[older].event_at < memories[newer].event_at
+        and alike[older, newer] >= MIN_PAIR_COSINE
     ]
     relations = pair_reader().relations([SaidPair(said[older], said[newer]) for older, newer in pairs])
     for (older, newer), relation in zip(pairs, relations, strict=True):
         right, wrong = (newer, older) if now else (older, newer)
         found[wrong] = max(found[wrong], answers[right] * relation.replaces)
     return found
+
+
+def vectors_of(memories: Sequence[Memory], context: SearchContext) -> Matrix | None:
+    """A row for each memory, of zeros if it has no vector; None if nothing is embedded."""
+    if context.space is None:
+        return None
+    known = context.reader.search.vectors(context.space, [memory.row for memory in memories])
+    zero = np.zeros(context.space.dimension, dtype=np.float32)
+    return np.stack([known.get(memory.row, zero) for memory in memories]) if known else None
 
 
 # Repeats: of two memories that say nearly the same, the newest answers for both.

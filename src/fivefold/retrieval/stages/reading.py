@@ -37,8 +37,8 @@ CLEAR = 6.0
 
 LEAST_SCORE = 1e-9
 
-AT_A_TIME = 4
-"""How many are read together."""
+READ_TOGETHER = 2
+"""Texts read at a time: one for each core of a small machine."""
 
 SHOWN = 0.005
 """From which chance on the reason says that another memory is of the right time."""
@@ -83,15 +83,13 @@ class Verdict:
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
 
-    The others count as the worst of those read. The order stays if the turns themselves are asked for, and in talk
-    between people and chats of long messages, which the model judges but orders worse than the ranker does.
+    The others count as the worst of those read. Nothing is read where that does not pay; the note says why.
     """
-    memories = [candidate.memory for candidate in pool.candidates]
-    if context.query.demand("just now", "last time") or is_talk(memories) or not are_short(memories):
-        by = replace(by, weight=0.0, overtaken=0.0)
     ranked = best_first(pool.candidates)
     if not ranked:
         return pool
+    if why := _unpaid([candidate.memory for candidate in ranked], context):
+        return pool.with_note(StageNote(READS, "idle", why))
     try:
         said, found = _read_on(ranked, context, by)
     except ReaderError as error:
@@ -111,14 +109,25 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     return replace(pool.with_candidates(_weighed(ranked, verdicts, by)), answers=rows).with_note(note)
 
 
+def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
+    """Why reading does not pay here: the model orders such texts worse than the ranker, or time alone decides."""
+    if is_talk(memories):
+        return "people talk with each other, which it orders worse than the ranker"
+    if not are_short(memories):
+        return "messages are long, which it orders worse than the ranker"
+    turns, window = context.query.demand("just now", "last time"), context.query.demand("window")
+    decides = turns or (window if window and window.decides else None)
+    return f"the question asks for {decides.about}, which needs no reading" if decides else ""
+
+
 def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> tuple[list[Said], Vector]:
     """Read from the best on, a few at a time, until it is settled; or all, where all that belongs is asked for."""
     everything, last = context.query.demand("list", "count") is not None, by.depth + by.further
     sums = np.array([_sum(one) for one in ranked])
-    said, found = _read(ranked[: last if everything else min(AT_A_TIME, by.depth)], context)
+    said, found = _read(ranked[: last if everything else min(READ_TOGETHER, by.depth)], context)
     while not everything and len(said) < min(last, len(ranked)) and not _is_settled(found, sums, by):
         at = len(said)
-        more, odds = _read(ranked[at : min(at + AT_A_TIME, by.depth) if at < by.depth else last], context)
+        more, odds = _read(ranked[at : min(at + READ_TOGETHER, by.depth) if at < by.depth else last], context)
         said, found = [*said, *more], np.concatenate([found, odds])
     return said, found
 

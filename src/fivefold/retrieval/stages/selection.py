@@ -151,16 +151,17 @@ def standing(pool: Pool, context: SearchContext, by: StandingPlaces) -> Pool:
 
 # A chance for each hit that it answers, and one for the recall that anything stored does.
 
-HIT_TERMS = ("one", "answers", "unread", "dense", "margin", "lead", "decided", "messages")
+HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", "decided", "messages")
 """What the chance of a hit is read from; `one` is 1 for every hit.
 
-- `answers`: the log-odds that the reader gives; `unread`: 1 if it has not read the hit
+- `answers`: the log-odds that the reader gives; `unread`: 1 if it has read others and not the hit
+- `unjudged`: 1 if it has read nothing, though it could
 - `dense`: the cosine; `margin`: how far its sum is below the best; `lead`: of the best, how far it is ahead
 - `decided`: 1 if it meets a time that alone decides, −1 if it does not
 - `messages`: 1 for long messages and talk between people, of which the reader knows little; then it is not asked
 """
 
-RECALL_TERMS = ("one", "best", "next", "messages")
+RECALL_TERMS = ("one", "best", "next", "unjudged", "messages")
 """What the chance of a recall is read from: the log-odds of its likeliest hit, and the reader's second best."""
 
 
@@ -216,9 +217,9 @@ def probability(odds: float) -> float:
 
 def recall_terms(table: Matrix, odds: Vector) -> Vector:
     """A value for each of `RECALL_TERMS`, from the terms of the hits and their log-odds."""
-    unread, messages = table[:, HIT_TERMS.index("unread")], table[:, HIT_TERMS.index("messages")]
-    read = np.sort(table[(unread == 0) & (messages == 0), HIT_TERMS.index("answers")])[::-1]
-    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, messages[0]])
+    unread, unjudged, messages = (table[:, HIT_TERMS.index(name)] for name in ("unread", "unjudged", "messages"))
+    read = np.sort(table[unread + unjudged + messages == 0, HIT_TERMS.index("answers")])[::-1]
+    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, unjudged[0], messages[0]])
 
 
 def chance_table(
@@ -238,7 +239,8 @@ def chance_table(
     columns = {
         "one": np.ones(len(candidates)),
         "answers": np.array([read.get(one.memory.row, 0.0) for one in candidates]),
-        "unread": np.array([float(not messages and one.memory.row not in read) for one in candidates]),
+        "unread": np.array([float(bool(read) and one.memory.row not in read) for one in candidates]),
+        "unjudged": np.full(len(candidates), float(not read and not messages)),
         "dense": np.array([floor if score is None else score for score in found]),
         "margin": sums - best,
         "lead": (best - second) * (sums == best),

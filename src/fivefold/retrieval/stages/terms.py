@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from fivefold.retrieval.protocols import Pool, SearchContext, are_short, is_talk, scores_of
-from fivefold.retrieval.relations import Replacements, inherited, replacements_among, stand_ins
+from fivefold.retrieval.relations import Replacements, inherited, replacements_among, stand_ins, vectors_of
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
@@ -44,9 +44,6 @@ LONG_ANSWER = 600
 NEAR_LATE = 0.12
 """Candidates whose late interaction is at most this much below the best may speak of the same thing."""
 
-ALIKE_COSINE = 0.45
-"""Cosine from which two memories may be statements about the same thing."""
-
 KIND_EXAMPLES = 4
 """How many of the best stand for the kind of thing that is asked for."""
 
@@ -58,6 +55,9 @@ MAX_CHARACTERS = 2_000
 
 STANDING_COSINE, STANDING_SCALE = 0.15, 6.0
 """Cosine of a request with an instruction that has nothing to do with it, and what one more unit of it is worth."""
+
+ALIKE_COSINE = 0.45
+"""Cosine from which two memories may be statements about the same thing."""
 
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
@@ -160,11 +160,7 @@ class Table:
     @cached_property
     def vectors(self) -> Matrix | None:
         """The vector of each candidate; None if nothing is embedded."""
-        if self.context.space is None:
-            return None
-        known = self.context.reader.search.vectors(self.context.space, [memory.row for memory in self.memories])
-        zero = np.zeros(self.context.space.dimension, dtype=np.float32)
-        return np.stack([known.get(memory.row, zero) for memory in self.memories]) if known else None
+        return vectors_of(self.memories, self.context)
 
     @cached_property
     def near_best(self) -> Vector:
