@@ -45,8 +45,9 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
     heard: list[Said] = []
 
     def answers(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+        first = len(heard)
         heard.extend(memories)
-        return np.array([2.0 - place for place in range(len(memories))], dtype=np.float32)
+        return np.array([2.0 - place for place in range(first, len(heard))], dtype=np.float32)
 
     monkeypatch.setattr(PairReader, "answers", answers)
     return heard
@@ -78,6 +79,7 @@ def test_what_lacks_the_number_asked_for_gains_nothing_over_what_has_it(verdicts
     """The log-odds would be 2, 1 and 0; the first has no 7."""
     candidates = [said(of(1, 0.9), "room 3"), said(of(2, 0.8), "room 7"), said(of(3, 0.7), "a room")]
     assert stage("reads", candidates, search(text="who sleeps in room 7?")).answers == {1: 1.0, 2: 1.0, 3: 0.0}
+    verdicts.clear()
     assert stage("reads", candidates, search(text="who sleeps in room 9?")).answers == {1: 2.0, 2: 1.0, 3: 0.0}
 
 
@@ -98,9 +100,8 @@ def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> No
     pool = stage("reads", candidates, depth=READ_TOGETHER + 2, weight=0.8, unread=1.0)
     assert list(pool.answers) == [*near]
     assert f"read the best {READ_TOGETHER}" in pool.notes[-1].why
-    assert (
-        len(stage("reads", candidates, depth=READ_TOGETHER + 2, weight=0.8, unread=20.0).answers) == READ_TOGETHER + 2
-    )
+    further = stage("reads", candidates, depth=READ_TOGETHER + 2, weight=0.8, unread=20.0)
+    assert len(further.answers) == READ_TOGETHER + 2
 
 
 @pytest.mark.parametrize("kind", ["list", "count"])
@@ -110,31 +111,39 @@ def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Said], k
     assert len(verdicts) == 3
 
 
-@pytest.mark.parametrize("kind", ["just now", "last time"])
-def test_the_order_of_the_turns_that_are_asked_for_stays(verdicts: list[Said], kind: DemandKind) -> None:
-    pool = stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand(kind)]), weight=3.0)
-    assert scores(pool) == pytest.approx({2: 1.0, 1: 0.5 / 0.8})
+@pytest.mark.parametrize("kind", ["just now", "last time", "window"])
+def test_nothing_is_read_if_turns_or_a_time_alone_decide(verdicts: list[Said], kind: DemandKind) -> None:
+    pool = stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand(kind, decides=True)]), weight=3.0)
+    assert (verdicts, scores(pool), pool.answers) == ([], {2: 0.8, 1: 0.5}, {})
+    assert pool.notes[-1].status == "idle"
+    assert "the question asks for" in pool.notes[-1].why
+
+
+def test_a_window_with_a_subject_is_read(verdicts: list[Said]) -> None:
+    stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand("window", decides=False)]))
+    assert len(verdicts) == 2
 
 
 @pytest.mark.parametrize(
-    ("speaker", "length", "stays"),
+    ("speaker", "length", "why"),
     [
-        ("user", SHORT_STATEMENT, False),
-        (None, 10, False),
-        ("user", SHORT_STATEMENT + 1, True),
-        ("Assistant", 2_000, True),
-        ("Ana", 10, True),
+        ("user", SHORT_STATEMENT, ""),
+        (None, 10, ""),
+        ("user", SHORT_STATEMENT + 1, "messages are long"),
+        ("Assistant", 2_000, "messages are long"),
+        ("Ana", 10, "people talk with each other"),
     ],
 )
-def test_talk_between_people_and_chats_of_long_messages_are_judged_but_keep_their_order(
-    verdicts: list[Said], speaker: str | None, length: int, stays: bool
+def test_talk_between_people_and_chats_of_long_messages_are_not_read(
+    verdicts: list[Said], speaker: str | None, length: int, why: str
 ) -> None:
-    """Log-odds of 2 and 1 for scores of 0.8 and 0.5: with a weight, the second falls further behind."""
+    """Log-odds of 2 and 1 for scores of 0.8 and 0.5: if they are read, the second falls further behind."""
     pool = stage(
         "reads", [said(of(row, score), "x" * length, speaker) for row, score in ((1, 0.8), (2, 0.5))], weight=3.0
     )
-    assert pool.answers == {1: 2.0, 2: 1.0}
-    assert scores(pool) == pytest.approx({1: 1.0, 2: 0.5 / 0.8 * (1.0 if stays else exp(-3.0 / SOFTNESS))})
+    assert pool.answers == ({} if why else {1: 2.0, 2: 1.0})
+    assert scores(pool) == pytest.approx({1: 0.8, 2: 0.5} if why else {1: 1.0, 2: 0.5 / 0.8 * exp(-3.0 / SOFTNESS)})
+    assert why in pool.notes[-1].why
 
 
 def test_talk_has_names_for_most_speakers_and_short_memories_are_short_on_average() -> None:
@@ -147,7 +156,7 @@ def test_talk_has_names_for_most_speakers_and_short_memories_are_short_on_averag
 def test_what_is_outdated_keeps_its_place_in_talk_between_people() -> None:
     people = [Candidate(replace(one.memory, speaker="Ana"), (), one.score) for one in STANDUP]
     asks = search(text="when is the standup?", demands=[demand("current")])
-    assert scores(stage("reads", people, asks, overtaken=4.0)) == pytest.approx({1: 1.0, 2: 0.8 / 0.9, 3: 0.1 / 0.9})
+    assert scores(stage("reads", people, asks, overtaken=4.0)) == pytest.approx({1: 0.9, 2: 0.8, 3: 0.1})
 
 
 STANDUP = (
@@ -216,9 +225,10 @@ def test_of_a_long_text_the_passage_nearest_to_the_question_is_read(monkeypatch:
     with fivefold.open(":memory:") as engine:
         filler = " ".join(f"On day {day} we talked about the weather and walked along the river." for day in range(80))
         engine.remember(f"{filler} The alarm of the workshop is switched off with 9071. {filler}")
+        engine.remember_many(f"The workshop was open on day {day}." for day in range(40))
         engine.recall("how do I switch off the alarm of the workshop?")
-    assert "9071" in heard[0]
-    assert len(heard[0]) < len(filler)
+    (passage,) = (text for text in heard if "9071" in text)
+    assert len(passage) < len(filler)
 
 
 @pytest.fixture(autouse=True)

@@ -440,7 +440,9 @@ def test_what_the_reader_says_is_taken_as_it_is_and_what_it_did_not_read_is_know
     candidates, answers = [one_of(1), one_of(2), one_of(3)], {2: -1.5, 1: 0.5}
     assert term("answers", candidates, answers=answers) == [0.5, -1.5, 0.0]
     assert term("unread", candidates, answers=answers) == [0.0, 0.0, 1.0]
-    assert term("messages", candidates, answers=answers) == [0.0, 0.0, 0.0]
+    assert term("messages", candidates, answers=answers) == term("unjudged", candidates, answers=answers) == [0.0] * 3
+    assert term("unread", candidates) == [0.0, 0.0, 0.0]
+    assert term("unjudged", candidates) == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(("speaker", "length"), [("Ana", 10), ("user", SHORT_STATEMENT + 1)])
@@ -449,12 +451,7 @@ def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length:
     answers = {1: 2.0}
     assert term("messages", candidates, answers=answers) == [1.0, 1.0]
     assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
-    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [
-        1.0,
-        0.5,
-        0.0,
-        1.0,
-    ]
+    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [1, 0.5, 0, 0, 1]
 
 
 def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_takes_for_an_answer() -> None:
@@ -462,7 +459,8 @@ def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_
     for answers, second in (({1: 0.5, 2: 2.5}, 0.5), ({2: 2.5}, 2.5), ({}, 0.0)):
         table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
         terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
-        assert dict(zip(RECALL_TERMS, terms, strict=True)) == {"one": 1, "best": 3, "next": second, "messages": 0}
+        whole = dict(zip(RECALL_TERMS, terms, strict=True))
+        assert whole == {"one": 1, "best": 3, "next": second, "unjudged": not answers, "messages": 0}
 
 
 def test_the_distance_to_the_best_and_its_lead() -> None:
