@@ -33,7 +33,7 @@ from fivefold.retrieval.stages.terms import (
 from fivefold.stores.records import SAID_AND_NAMES_WINDOW
 from fivefold.values.fields import fields_of
 from fivefold.values.memory import Type
-from fivefold.values.query import DEMAND_KINDS, DemandKind, EntityRef, Meaning, Window
+from fivefold.values.query import DEMAND_KINDS, TURNS, DemandKind, EntityRef, Meaning, Window
 from fivefold.values.recall_trace import Candidate, Evidence
 from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, said, search, stage
 from tests.support.term_columns import NAMES, asked, at, chat, column, columns, replaced, talk
@@ -156,7 +156,7 @@ MAX_TERMS = 20
 
 ASKED_FOR = {
     "kind": ("list", "count", "negation"),
-    "turns": ("just now", "last time"),
+    "turns": TURNS,
     "window_only": ("window",),
     "window": ("window",),
     "order": ("first", "last", "current", "next"),
@@ -210,7 +210,7 @@ def test_a_term_that_the_question_does_not_ask_for_is_0_for_all(
 ) -> None:
     """Routes leave evidence as they do in a recall: those that the question does not ask for are skipped."""
     plain, world = everything()
-    asked_routes = {"turns": {"just now", "last time"}, "standing": {"request", "suggestion"}, "window": {"window"}}
+    asked_routes = {"turns": set(TURNS), "standing": {"request", "suggestion"}, "window": {"window"}}
     ran = [route for route, needs in asked_routes.items() if kinds & needs]
     evidence = tuple(Evidence(route, 1, 0.9, 1.0, 0.0, "", SAID_AND_NAMES_WINDOW) for route in ran)
     candidates = [replace(one, evidence=(*one.evidence, *evidence)) for one in plain]
@@ -302,7 +302,7 @@ def test_among_long_messages_a_session_counts_only_if_a_time_decides(kind: Deman
     candidates = [chat(1, "so " * 150, score=0.4), chat(2, "so " * 150, score=0.7)]
     context = search(Namespace(sessions={"s": 50}), demands=[demand(kind, decides)])
     pool = Pool(candidates, supporting={50: 0.8})
-    counts = decides and kind in ("window", "just now", "last time")
+    counts = decides and kind in ("window", *TURNS)
     assert column("session", candidates, context, pool) == ([0.6, 0.0] if counts else [0.0, 0.0])
 
 

@@ -43,7 +43,18 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     ready = prepare(request, reader)
     recipe, settings, query, planned, watch = ready.recipe, ready.settings, ready.query, ready.plan, ready.watch
     context = SearchContext(
-        query, reader, settings, search.space, None, request.k, id, recipe.unit, planned, learned, keep=request.filter
+        query,
+        reader,
+        settings,
+        search.space,
+        None,
+        request.k,
+        id,
+        recipe.unit,
+        planned,
+        learned,
+        keep=request.filter,
+        session_id=request.session_id,
     )
     search.begin(context, recipe.fusion)
     watch.stage("plan")

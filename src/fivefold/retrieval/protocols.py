@@ -51,6 +51,8 @@ class SearchContext:
     """The rows that the other routes found, best first, for a route that ranks them again."""
     keep: Filter = EVERYTHING
     """The filter of the recall: what does not pass it is no candidate."""
+    session_id: str | None = None
+    """The conversation in which the question is asked, if the caller names one."""
     late_passages: dict[int, list[LatePassage]] = field(default_factory=dict, compare=False)
     """What late interaction has read so far, by row, so that a recall reads it once."""
 

@@ -17,12 +17,12 @@ from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.retrieval.protocols import Pool, SearchContext
 from fivefold.values.fields import About, Between
 from fivefold.values.memory import Memory
-from fivefold.values.query import DemandKind
+from fivefold.values.query import TURNS, DemandKind
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
-LOOKS_BACK: tuple[DemandKind, ...] = ("past", "window", "first", "last", "just now", "last time", "list", "count")
+LOOKS_BACK: tuple[DemandKind, ...] = ("past", "window", "first", "last", *TURNS, "list", "count")
 """Demands that what has ended may meet as well as what holds."""
 
 LIKELY_CHANCE = 0.5

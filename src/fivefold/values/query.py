@@ -25,6 +25,7 @@ DemandKind = Literal[
     "next",
     "just now",
     "last time",
+    "last note",
     "list",
     "count",
     "negation",
@@ -36,7 +37,7 @@ DemandKind = Literal[
 - `window`: memories of a time, by the day they were said or by a date they name
 - `current`, `past`: what holds now, what held before
 - `first`, `last`, `next`: the earliest, the latest, the nearest ahead of what answers
-- `just now`, `last time`: the turns of the running conversation, those of the one before
+- `just now`, `last time`, `last note`: the turns of the running conversation, of the one before, the latest notes
 - `list`, `count`: everything that answers, not variants of one thing
 - `negation`: what is not so, or not wanted
 - `suggestion`: tastes, allergies and dislikes that matter to an advice
@@ -44,6 +45,9 @@ DemandKind = Literal[
 """
 
 DEMAND_KINDS: tuple[DemandKind, ...] = get_args(DemandKind)
+
+TURNS: tuple[DemandKind, ...] = ("just now", "last time", "last note")
+"""Demands for what was said itself, by its place in time."""
 
 
 @dataclass(frozen=True, slots=True)

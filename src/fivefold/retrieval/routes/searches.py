@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 
 from fivefold.retrieval.protocols import BaseRoute, CosineRoute, Options, SearchContext
 from fivefold.retrieval.routes.late import lucky_gain
-from fivefold.retrieval.understand.demands import conversations
+from fivefold.retrieval.understand.demands import conversations, speaker_asked
 from fivefold.settings import Settings
 from fivefold.stores.records import Arm, Walk
 from fivefold.text.lexemes import lexemes
 from fivefold.values.fields import About, Between
-from fivefold.values.filters import Filter
-from fivefold.values.query import Query
+from fivefold.values.filters import Filter, narrowed
+from fivefold.values.query import TURNS, Query
 from fivefold.values.recall_trace import RouteHit
+from fivefold.values.times import to_micros
 from fivefold.values.vectors import VectorField
 
 # Nearness in meaning: cosine between the question's vector and the memory's.
@@ -191,23 +192,30 @@ class InWindow(BaseRoute):
 
 
 class Turns(BaseRoute):
-    """The latest turn first: 1 for it, then 1/2, 1/3, …"""
+    """The latest turn or note first: 1 for it, then 1/2, 1/3, …; if the question names a subject too, 1 for each.
+
+    If it asks what one side said, the turns of that side come first.
+    """
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
-        asked = query.demand("just now", "last time")
-        return None if asked is not None else "the question asks for no turns of a conversation"
+        return None if query.demand(*TURNS) is not None else "the question asks for no turns of a conversation"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        demand = context.query.demand("just now", "last time")
+        query, demand = context.query, context.query.demand(*TURNS)
         assert demand is not None
-        found = conversations(context.reader, context.query.now)
-        session = found.last if demand.kind == "last time" else found.running or found.last
-        if session is None:
-            return []
-        turns = context.reader.sessions.turns(session.id)
-        turns = [turn for turn in turns if turn.event_at <= context.query.now and keep.matches(turn)]
-        factor = DECIDES if demand.decides else 1.0
-        return [RouteHit(turn.row, 1 / place, factor=factor) for place, turn in enumerate(turns[: -depth - 1 : -1], 1)]
+        if demand.kind == "last note":
+            notes = narrowed(keep, kinds=("note",))
+            latest = context.reader.memories.page(notes, (to_micros(query.now) + 1, 0), depth)
+        else:
+            found = conversations(context.reader, query.now, context.session_id)
+            session = found.last if demand.kind == "last time" else found.running or found.last
+            turns = context.reader.sessions.turns(session.id) if session else []
+            latest = [turn for turn in reversed(turns) if turn.event_at <= query.now and keep.matches(turn)][:depth]
+        if not demand.decides:
+            return [RouteHit(turn.row, 1.0) for turn in latest]
+        if side := speaker_asked(query.to_read):
+            latest.sort(key=lambda turn: ((turn.speaker or "user").casefold() == "assistant") != (side == "assistant"))
+        return [RouteHit(turn.row, 1 / place, factor=DECIDES) for place, turn in enumerate(latest, 1)]
 
 
 # Standing instructions and preferences that apply to a request, whatever the words of the request are.

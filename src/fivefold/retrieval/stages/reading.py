@@ -24,6 +24,7 @@ from fivefold.text import passages
 from fivefold.text.passages import LONGEST, passage_span
 from fivefold.values.fields import About, Between
 from fivefold.values.memory import Memory
+from fivefold.values.query import TURNS
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Passage, QuestionReading, Vector
@@ -115,8 +116,8 @@ def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
         return "people talk with each other, which it orders worse than the ranker"
     if not are_short(memories):
         return "messages are long, which it orders worse than the ranker"
-    turns, window = context.query.demand("just now", "last time"), context.query.demand("window")
-    decides = turns or (window if window and window.decides else None)
+    turns, window = context.query.demand(*TURNS), context.query.demand("window")
+    decides = next((demand for demand in (turns, window) if demand and demand.decides), None)
     return f"the question asks for {decides.about}, which needs no reading" if decides else ""
 
 

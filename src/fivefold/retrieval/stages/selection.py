@@ -19,6 +19,7 @@ from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
+from fivefold.values.query import TURNS
 from fivefold.values.recall import Hit
 from fivefold.values.recall_trace import Candidate, Dropped, StageNote
 from fivefold.values.serialize import Value
@@ -232,7 +233,7 @@ def chance_table(
     found = scores_of(candidates, "dense")
     floor = min((score for score in found if score is not None), default=0.0)
     sums = np.array([3 * log(max(one.score, 1e-9)) for one in candidates])
-    demand = context.query.demand("window", "just now", "last time")
+    demand = context.query.demand("window", *TURNS)
     decides = demand is not None and demand.decides
     meets = [any(item.route in ("window", "turns") for item in one.evidence) for one in candidates]
     best, second = (sums.max(), np.sort(sums)[-2]) if len(sums) > 1 else (sums[0], sums[0])

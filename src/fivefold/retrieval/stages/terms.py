@@ -16,7 +16,7 @@ from fivefold.retrieval.relations import Replacements, inherited, replacements_a
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
-from fivefold.values.query import EntityRef
+from fivefold.values.query import TURNS, EntityRef
 from fivefold.values.recall_trace import later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
@@ -58,6 +58,9 @@ STANDING_COSINE, STANDING_SCALE = 0.15, 6.0
 
 ALIKE_COSINE = 0.45
 """Cosine from which two memories may be statements about the same thing."""
+
+TURNS_DECIDE = 4.0
+"""What a turn counts more if the question asks for nothing but turns."""
 
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
@@ -225,7 +228,7 @@ def _session(table: Table) -> Vector:
 
     Among long messages one says little about the others, unless a time or a conversation is asked for.
     """
-    asked = table.query.demand("window", "just now", "last time")
+    asked = table.query.demand("window", *TURNS)
     if not table.people and not table.statements and (asked is None or not asked.decides):
         return table.zeros()
     best: dict[str, float] = {}
@@ -273,7 +276,9 @@ def _kind(table: Table) -> Vector:
 
 
 def _turns(table: Table) -> Vector:
-    return table.route("turns", missing=0.0)
+    """The place of a turn that is asked for; if nothing else is, no likeness makes up for not being one."""
+    place, asked = table.route("turns", missing=0.0), table.query.demand(*TURNS)
+    return place + TURNS_DECIDE * (place > 0) if asked is not None and asked.decides else place
 
 
 def _in_window(table: Table, decides: bool, named: float) -> Vector:

@@ -207,7 +207,7 @@ def _day_of(words: Sequence[str], now: datetime, reader: Reader) -> datetime | N
 
 # The running conversation and the one before it, by the log of sessions.
 
-PAUSE = timedelta(hours=2)
+PAUSE = timedelta(minutes=30)
 """After such a silence a conversation is over, and the next question begins another one."""
 
 
@@ -299,6 +299,7 @@ _ABOUT: dict[DemandKind, str] = {
     "next": "the nearest ahead that answers",
     "just now": "the turns of the running conversation",
     "last time": "the turns of the conversation before",
+    "last note": "the latest notes",
     "list": "everything that answers",
     "count": "everything that answers, to be counted",
     "negation": "what is not so, or not wanted",
@@ -347,23 +348,39 @@ def _made(kind: DemandKind, match: re.Match[str] | None, decides: bool = False) 
 
 
 def _of_conversation(asked: _LowerQuestion) -> Iterator[Demand]:
-    """The turns of this conversation, or of the one before it."""
-    match = asked.find("last time")
-    if match:
-        yield _made("last time", match, decides=True)
-        return
-    match = asked.find("bare last time")
-    if match and not subject_words(asked.text):
-        yield _made("last time", match, decides=True)
-        return
-    match = asked.find("talk just now")
+    """The turns of this conversation or of the one before it, or the latest notes; they decide without a subject."""
     own_day = asked.time and not re.match(r"(?:today|tonight|this)\b", asked.time.window.text.casefold())
-    if match and not own_day:  # "what were we talking about on Monday"
-        yield _made("just now", match, decides=True)
-        return
+    sections: tuple[tuple[DemandKind, str], ...] = (
+        ("last note", "last note"),
+        ("last time", "last time"),
+        ("last time", "bare last time"),
+        ("just now", "talk just now"),
+    )
+    for kind, section in sections:
+        match = asked.find(section)
+        if match is None or (kind == "just now" and own_day):  # "what were we talking about on Monday"
+            continue
+        alone = not _subject_besides(asked.text, match)
+        if alone or section != "bare last time":
+            yield _made(kind, match, decides=alone)
+            return
     match = asked.find("just now")
     if match and asked.text[match.end() :].strip(" ?"):
         yield _made("just now", match)
+
+
+def _subject_besides(text: str, match: re.Match[str]) -> list[str]:
+    """Words that name a subject outside of the match; those of talking do not, nor such as "sorry"."""
+    rest = subject_words(f"{text[: match.start()]} {text[match.end() :]}")
+    return [word for word in rest if not (phrases("talk").fullmatch(word) or phrases("no subject").fullmatch(word))]
+
+
+def speaker_asked(question: str) -> str:
+    """Whose turns a question asks for: the user's, the assistant's or, as "", those of both."""
+    text = lower_case(question)
+    if phrases("you said").search(text):
+        return "assistant"
+    return "user" if phrases("i said").search(text) else ""
 
 
 def _window(question: str, window: Window, decides: bool) -> Demand:
