@@ -144,6 +144,9 @@ class Route(Protocol):
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""
 
 
+MAX_TOLD = 0.03
+"""The largest share of words of a user or an assistant among the talk of people."""
+
 SHORT_STATEMENT = 300
 """Characters of a statement; longer texts are messages that say several things."""
 
@@ -214,9 +217,9 @@ class Stage:
 
 
 def is_talk(memories: Sequence[Memory]) -> bool:
-    """Whether most of it is talk between people, not a user's chat with an assistant and not notes."""
-    named = sum((memory.speaker or "user").casefold() not in ROLES for memory in memories)
-    return 2 * named > len(memories)
+    """Whether people talk with each other: what a household or a team tells its assistant is not such talk."""
+    told = sum((memory.speaker or "user").casefold() in ROLES for memory in memories)
+    return bool(memories) and told <= MAX_TOLD * len(memories)
 
 
 def are_short(memories: Sequence[Memory]) -> bool:
