@@ -27,7 +27,7 @@ from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, wor
 from fivefold.stores.interface import DensePreparation, Reader
 from fivefold.stores.records import Arm, FusedHit
 from fivefold.values.filters import EVERYTHING
-from fivefold.values.memory import Memory, Type
+from fivefold.values.memory import FACETS, Memory, Type
 from fivefold.values.recall_trace import (
     SHOWN_TOP,
     Candidate,
@@ -472,6 +472,12 @@ def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> l
             reason = "; ".join(filter(None, (part.reason, reasons.get(part.route))))
             runs.append(RouteRun(part.route, "hits", reason, len(rows), _ms(start), hits=rows))
     return runs
+
+
+def searches_facets(plan: Plan) -> bool:
+    """True if a route reads vectors that are made when a recipe first asks for them."""
+    fields = {field for part in plan.routes if part.run for field in ROUTES[part.search].vector_fields(part.options)}
+    return not fields.isdisjoint(FACETS)
 
 
 def _prepare(part: RoutePlan, context: SearchContext) -> DensePreparation:

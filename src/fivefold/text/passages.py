@@ -44,8 +44,8 @@ def attributed_text(memory: Memory, text: str) -> str:
     return f"{memory.speaker} ({when}): {text}" if is_person else f"{when} {text}"
 
 
-def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = "") -> PassageTexts:
-    """The passages of each field that gets a vector; a field without a text gets none (M1)."""
+def texts_to_embed(memory: Memory, before: str = "") -> PassageTexts:
+    """The passages of each field that gets a vector when it is written; a field without a text gets none (M1)."""
     content = passages_of(memory, before)
     texts: PassageTexts = {"full": content}
     roles: tuple[tuple[VectorField, str | None], ...] = (
@@ -57,8 +57,12 @@ def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = ""
             texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text[:MOST])),)
     if memory.next_user_text:
         texts["next_user"] = (Passage(memory.next_user_text[:MOST]),)
-    texts.update({facet: (Passage(attributed_text(memory, text)),) for facet, text in facets.items()})
     return texts
+
+
+def facet_passages(memory: Memory, facets: Mapping[Facet, str]) -> dict[Facet, Passage]:
+    """The passage of each facet, whose vectors only some recipes search (M1)."""
+    return {facet: Passage(attributed_text(memory, text)) for facet, text in facets.items()}
 
 
 def passages_of(memory: Memory, before: str) -> tuple[Passage, ...]:

@@ -18,6 +18,7 @@ from fivefold.text.display import bar
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros
 from fivefold.writing.draft import all_entries, centre, read_texts
+from fivefold.writing.facets import forget_facets
 from fivefold.writing.sessions import stored_texts
 from fivefold.writing.type_vocabulary import count_words
 
@@ -94,7 +95,8 @@ def fill(
                 if then:
                     then(txn)
                 return
-            own = [(memory, extraction) for memory, extraction in pending if memory.kind != "session"]
+            forget_facets(txn)
+            own = [memory for memory, _ in pending if memory.kind != "session"]
             if not own:  # sessions have the centre of their turns' vectors; without turns, the vector of their text
                 for session, _ in pending:
                     assert session.session_id is not None
@@ -104,14 +106,14 @@ def fill(
                     txn.vectors.put(session, {"session": centred}, state)
                 advance(len(pending))
                 continue
-            texts = [stored_texts(txn, memory, extraction) for memory, extraction in own]
+            texts = [stored_texts(txn, memory) for memory in own]
         read = read_texts(texts, model)
         with namespace.transaction() as txn:
-            missing = {memory.row: (memory, extraction) for memory, extraction in txn.vectors.missing(state, BATCH)}
-            for (memory, _), given, vectors in zip(own, texts, read, strict=True):
+            missing = {memory.row: memory for memory, _ in txn.vectors.missing(state, BATCH)}
+            for memory, given, vectors in zip(own, texts, read, strict=True):
                 current = missing.get(memory.row)
-                if current is not None and stored_texts(txn, *current) == given:
-                    txn.vectors.put(current[0], vectors.fields, state, vectors.passages)
+                if current is not None and stored_texts(txn, current) == given:
+                    txn.vectors.put(current, vectors.fields, state, vectors.passages)
         advance(len(own))
 
 
