@@ -105,7 +105,9 @@ def test_the_end_of_a_text_begins_with_a_word(text: str, end: str) -> None:
 
 
 def test_a_part_equal_to_the_content_is_the_same_passages() -> None:
-    both = texts_to_embed(memory("rye flour", user_text="rye flour", assistant_text="tea"), "What do you bake with?")
+    both = texts_to_embed(
+        memory("rye flour", user_text="rye flour", assistant_text="tea"), {}, "What do you bake with?"
+    )
     assert both["user"] is both["full"]
     assert both["full"] == (Passage(f"{spoken_date(AT)} rye flour", "What do you bake with?"),)
     assert both["assistant"] == (Passage(f"{spoken_date(AT)} tea"),)

@@ -212,7 +212,7 @@ def befores(reading_engine: Engine) -> dict[str, str]:
     found = {}
     for memory in turns:
         for before in ("", *(other.content for other in turns if other.row != memory.row)):
-            (read,) = read_texts([texts_to_embed(memory, before)], WordTokens())
+            (read,) = read_texts([texts_to_embed(memory, {}, before)], WordTokens())
             if read.passages[0].tokens == tokens[memory.row, 0]:
                 np.testing.assert_allclose(vectors[memory.row], read.fields["full"], atol=1e-6)
                 found[memory.content] = before

@@ -39,11 +39,11 @@ from fivefold.writing.facets import make_facets
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
     """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
+    derived = make_facets(namespace) if searches_facets(request.recipe) else ()
     reader, learned, id = namespace.reader, learned_reranker(namespace), new_id()
     search = Search(request, namespace, reader, threads)
     ready = prepare(request, reader)
     recipe, settings, query, planned, watch = ready.recipe, ready.settings, ready.query, ready.plan, ready.watch
-    derived = make_facets(namespace) if searches_facets(planned) else ()
     context = SearchContext(
         query, reader, settings, search.space, None, request.k, id, recipe.unit, planned, learned, keep=request.filter
     )

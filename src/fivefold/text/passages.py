@@ -33,6 +33,9 @@ _WIDE = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
 _ENDS = tuple(map(re.compile, (r"\n\s*\n\s*", r"\n\s*", r"[.!?][\"'”’)\]]*\s+|[。！？]", r"\s+")))
 """Where a passage may end, the better place first: a paragraph, a line, a sentence, a word."""
 
+LATE_FACETS: tuple[Facet, ...] = ("personal_info", "events")
+"""Facets that few recipes search: they have no vectors until one does. Preferences are searched for every request."""
+
 PassageTexts = dict[VectorField, tuple[Passage, ...]]
 """The passages of each field that gets a vector; a field of several passages gets their centre."""
 
@@ -44,7 +47,7 @@ def attributed_text(memory: Memory, text: str) -> str:
     return f"{memory.speaker} ({when}): {text}" if is_person else f"{when} {text}"
 
 
-def texts_to_embed(memory: Memory, before: str = "") -> PassageTexts:
+def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = "") -> PassageTexts:
     """The passages of each field that gets a vector when it is written; a field without a text gets none (M1)."""
     content = passages_of(memory, before)
     texts: PassageTexts = {"full": content}
@@ -57,12 +60,14 @@ def texts_to_embed(memory: Memory, before: str = "") -> PassageTexts:
             texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text[:MOST])),)
     if memory.next_user_text:
         texts["next_user"] = (Passage(memory.next_user_text[:MOST]),)
+    if preferences := facets.get("preferences"):
+        texts["preferences"] = (Passage(attributed_text(memory, preferences)),)
     return texts
 
 
-def facet_passages(memory: Memory, facets: Mapping[Facet, str]) -> dict[Facet, Passage]:
-    """The passage of each facet, whose vectors only some recipes search (M1)."""
-    return {facet: Passage(attributed_text(memory, text)) for facet, text in facets.items()}
+def late_passages(memory: Memory, facets: Mapping[Facet, str]) -> dict[Facet, Passage]:
+    """The passages of the facets whose vectors are made when a recipe first searches them (M1)."""
+    return {facet: Passage(attributed_text(memory, text)) for facet, text in facets.items() if facet in LATE_FACETS}
 
 
 def passages_of(memory: Memory, before: str) -> tuple[Passage, ...]:

@@ -151,8 +151,8 @@ def expire_by_type(item: Draft, settings: Settings) -> None:
 
 
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
-    """Give the drafts their vectors, but for those of facets."""
-    texts = [texts_to_embed(item.memory, item.text_before) for item in drafts]
+    """Give the drafts their vectors."""
+    texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before) for item in drafts]
     for item, vectors in zip(drafts, read_texts(texts, model), strict=True):
         item.vectors = vectors
 

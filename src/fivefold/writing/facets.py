@@ -1,4 +1,4 @@
-"""Vectors of facets, which few recipes search: made when one first asks for them, and kept up from then on (M1)."""
+"""Vectors of facets that few recipes search: made when one first asks for them, and kept up from then on (M1)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, read_passages
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import Reader, Writer
-from fivefold.text.passages import facet_passages
-from fivefold.values.memory import FACETS
+from fivefold.text.passages import LATE_FACETS, late_passages
 from fivefold.values.recall_trace import StageNote
 from fivefold.writing.draft import NO_VECTORS, Draft
 
@@ -32,7 +31,7 @@ def add_facets(drafts: Iterable[Draft], model: Embedder) -> None:
         (item, facet, passage)
         for item in drafts
         if item.vectors is not NO_VECTORS
-        for facet, passage in facet_passages(item.memory, item.extraction.facets).items()
+        for facet, passage in late_passages(item.memory, item.extraction.facets).items()
         if facet not in item.vectors.fields
     ]
     readings = read_passages(model, [passage for _, _, passage in lacking])
@@ -64,11 +63,11 @@ def _make_all(namespace: Namespace) -> int:
                 txn.admin.save_learned_value(FACET_VECTORS, {"whole": True})
                 return made
             after = batch[-1][0].row
-            stored = {facet: txn.vectors.get([memory.row for memory, _ in batch], facet) for facet in FACETS}
+            stored = {facet: txn.vectors.get([memory.row for memory, _ in batch], facet) for facet in LATE_FACETS}
             lacking = [
                 (memory, facet, passage)
                 for memory, extraction in batch
-                for facet, passage in facet_passages(memory, extraction.facets).items()
+                for facet, passage in late_passages(memory, extraction.facets).items()
                 if memory.row not in stored[facet]
             ]
             for (memory, facet, _), reading in zip(

@@ -96,7 +96,7 @@ def fill(
                     then(txn)
                 return
             forget_facets(txn)
-            own = [memory for memory, _ in pending if memory.kind != "session"]
+            own = [(memory, extraction) for memory, extraction in pending if memory.kind != "session"]
             if not own:  # sessions have the centre of their turns' vectors; without turns, the vector of their text
                 for session, _ in pending:
                     assert session.session_id is not None
@@ -106,14 +106,14 @@ def fill(
                     txn.vectors.put(session, {"session": centred}, state)
                 advance(len(pending))
                 continue
-            texts = [stored_texts(txn, memory) for memory in own]
+            texts = [stored_texts(txn, memory, extraction) for memory, extraction in own]
         read = read_texts(texts, model)
         with namespace.transaction() as txn:
-            missing = {memory.row: memory for memory, _ in txn.vectors.missing(state, BATCH)}
-            for memory, given, vectors in zip(own, texts, read, strict=True):
+            missing = {memory.row: (memory, extraction) for memory, extraction in txn.vectors.missing(state, BATCH)}
+            for (memory, _), given, vectors in zip(own, texts, read, strict=True):
                 current = missing.get(memory.row)
-                if current is not None and stored_texts(txn, current) == given:
-                    txn.vectors.put(current, vectors.fields, state, vectors.passages)
+                if current is not None and stored_texts(txn, *current) == given:
+                    txn.vectors.put(current[0], vectors.fields, state, vectors.passages)
         advance(len(own))
 
 

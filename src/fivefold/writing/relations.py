@@ -128,7 +128,9 @@ def neighbourhoods(drafts: Sequence[Draft], reader: Reader) -> list[Neighbourhoo
     found: list[Neighbourhood] = []
     for at, item in enumerate(items):
         near = [Near(memories[row], score) for row, score in stored[at].items() if row in memories]
-        near += [Near(items[other], float(likeness[at, other])) for other in range(at)]
+        earlier = likeness[at, :at]
+        least = np.partition(earlier, -MAX_NEAR)[-MAX_NEAR] if at > MAX_NEAR else -np.inf
+        near += [Near(items[other], float(earlier[other])) for other in np.flatnonzero(earlier >= least)]
         found.append((item, sorted(near, key=lambda each: -each.likeness)[:MAX_NEAR]))
     return found
 

@@ -194,15 +194,15 @@ def _drop_readings(turn: Memory, txn: Writer) -> None:
         txn.vectors.drop_fields(turn.row, READ_WITH_BEFORE, state)
 
 
-def stored_texts(txn: Writer, memory: Memory) -> PassageTexts:
+def stored_texts(txn: Writer, memory: Memory, extraction: Extraction) -> PassageTexts:
     """What a model reads of a stored memory, as when it was written: with the turn before it, and the reply to it."""
     if memory.session_id is None or memory.kind != "turn":
-        return texts_to_embed(memory)
+        return texts_to_embed(memory, extraction.facets)
     before = txn.sessions.turn_before(memory.session_id, memory.row)
-    texts = texts_to_embed(memory, before.content if before else "")
+    texts = texts_to_embed(memory, extraction.facets, before.content if before else "")
     after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.next_user_text else None
     if after is not None and after.user_text and after.user_text == memory.next_user_text:
-        texts["next_user"] = texts_to_embed(after)["user"]
+        texts["next_user"] = texts_to_embed(after, {})["user"]
     elif after is not None and after.content == memory.next_user_text:
         del texts["next_user"]  # the vector of the turn after it serves
     return texts
@@ -213,7 +213,7 @@ def _read_again(turns: Iterable[Memory], txn: Writer, model: Embedder) -> None:
     for turn in turns:
         assert turn.session_id is not None
         before = txn.sessions.turn_before(turn.session_id, turn.row)
-        texts = texts_to_embed(turn, before.content if before else "")
+        texts = texts_to_embed(turn, {}, before.content if before else "")
         shared: PassageTexts = {field: read for field, read in texts.items() if read == texts["full"]}
         (vectors,) = read_texts([shared], model)
         txn.vectors.drop_fields(turn.row, READ_WITH_BEFORE, "building")
