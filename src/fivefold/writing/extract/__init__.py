@@ -7,7 +7,7 @@ import logging
 import re
 from dataclasses import replace
 from datetime import UTC, timezone
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from fivefold.errors import InvalidInput, MissingExtra
@@ -17,6 +17,7 @@ from fivefold.text.lexemes import (
     IRREGULAR_PAST,
     NO_PAST,
     Pattern,
+    empty_on_forget,
     late_pattern,
     lower_case,
     phrase,
@@ -279,14 +280,18 @@ def _sentences(text: str) -> tuple[str, ...]:
     return tuple(_BETWEEN_SENTENCES.split(text))
 
 
-def _instructions(text: str, by_user: str | None) -> set[str]:
+@lru_cache(maxsize=1)
+def _instructions(text: str, by_user: str | None) -> frozenset[str]:
     """The sentences that tell the assistant what to do: the user's own, and what others note about the user."""
     own = None if by_user is None else set(_sentences(by_user))
-    return {
+    return frozenset(
         sentence
         for sentence in _sentences(text)
         if (own is None or sentence in own or _ABOUT_USER.match(sentence)) and is_standing(sentence)
-    }
+    )
+
+
+empty_on_forget(_instructions.cache_clear)
 
 
 def _is_instruction(text: str, by_user: str | None) -> bool:
