@@ -47,7 +47,7 @@ def make_facets(namespace: Namespace) -> tuple[StageNote, ...]:
     try:
         made = _make_all(namespace)
     except FivefoldError as error:
-        return (StageNote("facets", "failed", str(error)),)
+        return (StageNote("facets", "idle", f"their vectors cannot be made: {error}"),)
     return (StageNote("facets", "done", f"made {made} vectors of facets; writes keep them up now"),) if made else ()
 
 
