@@ -17,6 +17,7 @@ LAWS = (
     "deletion",
     "feedback",
     "filters",
+    "facets",
     "forgetting",
     "graph",
     "lexical",

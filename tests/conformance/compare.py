@@ -48,7 +48,7 @@ def differences(reference: Json, other: Json) -> list[str]:
 
 
 def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
-    """All that a recall says except clocks, row numbers and its own id; session memories by their session's name."""
+    """All that a recall says but clocks, rows, its own id and that it was the first to search facets."""
     rows = [hit.row for run in recall.routes for hit in run.hits]
     ids = {
         row: memory.id
@@ -61,7 +61,7 @@ def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
         "hits": [_hit(hit) for hit in recall.hits],
         "dropped": [{"id": item.id, "score": item.score, "stage": item.stage} for item in recall.dropped],
         "reasons": [item.reason for item in recall.dropped],
-        "notes": [note.to_dict() for note in recall.notes],
+        "notes": [note.to_dict() for note in recall.notes if note.stage != "facets"],
         "degraded": list(recall.degraded),
         "embedder": recall.embedder,
         "recent": [memory.id for memory in recall.recent],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .browsing import BrowsingLaws
 from .deletion import DeletionLaws
+from .facets import FacetLaws
 from .feedback import FeedbackLaws
 from .filters import FilterLaws
 from .forgetting import ForgettingLaws
@@ -25,6 +26,7 @@ class StoreConformance(
     ForgettingLaws,
     NamespaceLaws,
     LexicalLaws,
+    FacetLaws,
     GraphLaws,
     FeedbackLaws,
     MaintenanceLaws,

@@ -20,7 +20,7 @@ from training.glosses.pairs import CODES, training_pairs
 from fivefold.text import languages as gloss_lexicon
 from fivefold.text.lexemes import stop_words
 
-TARGET = Path(gloss_lexicon.__file__).parent / "data" / "glosses" / "trained.txt.xz"
+TARGET = Path(gloss_lexicon.__file__).parent / "data" / "glosses"
 FEWEST = 0.9
 """How often a word is expected to be translated so before it is believed."""
 SCORE = 0.15
@@ -35,13 +35,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parallel", type=Path)
     folder = parser.parse_args().parallel
-    lines = []
     for language in CODES:
-        glosses = learn(folder, language)
-        print(f"{language}: {len(glosses)} forms")
-        lines += [f"[{language}]", *_lines(glosses)]
-    TARGET.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
-    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
+        glosses, path = learn(folder, language), TARGET / f"{language}.txt.xz"
+        text = "".join(f"{line}\n" for line in _lines(glosses))
+        path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+        print(f"{path.name}: {len(glosses)} forms, {path.stat().st_size:,} bytes")
 
 
 def learn(folder: Path, language: str) -> dict[str, str]:

@@ -110,9 +110,7 @@ class WordPieces:
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self.vocabulary = vocabulary
         self.cls, self.sep, self._unknown = (vocabulary[mark] for mark in ("[CLS]", "[SEP]", "[UNK]"))
-        self._inner = {piece[2:]: id for piece, id in vocabulary.items() if piece.startswith("##")}
-        self._lengths = {id: len(piece.removeprefix("##")) for piece, id in vocabulary.items()}
-        self._longest = max(self._lengths.values())
+        self._longest = max(map(len, vocabulary))
         self._words: dict[str, tuple[int, ...]] = {}
         empty_on_forget(self._words.clear)
 
@@ -141,14 +139,18 @@ class WordPieces:
                 start = end
         return spans
 
+    @cached_property
+    def _lengths(self) -> dict[int, int]:
+        return {id: len(piece.removeprefix("##")) for piece, id in self.vocabulary.items()}
+
     def _split(self, word: str) -> tuple[int, ...]:
         """The pieces of a word; a word with a part that no piece fits is unknown as a whole."""
         ids: list[int] = []
         start = 0
         while start < len(word) <= MAX_WORD_CHARS:
-            pieces = self._inner if start else self.vocabulary
+            goes_on = "##" if start else ""
             for end in range(min(len(word), start + self._longest), start, -1):
-                id = pieces.get(word[start:end])
+                id = self.vocabulary.get(goes_on + word[start:end])
                 if id is not None:
                     ids.append(id)
                     start = end

@@ -22,7 +22,7 @@ from fivefold.retrieval.plan import RecallRequest, optimize, plan
 from fivefold.retrieval.protocols import Pool, SearchContext
 from fivefold.retrieval.recipe import Recipe, StageSpec
 from fivefold.retrieval.recipe_file import at_effort
-from fivefold.retrieval.retrieve import FUSIONS, Search, fuse, name_top_hits
+from fivefold.retrieval.retrieve import FUSIONS, Search, fuse, name_top_hits, searches_facets
 from fivefold.retrieval.routes.late import with_matched_words
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.stages.selection import admit, drop_unlikely, select, trust
@@ -34,10 +34,12 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan, Timing
 from fivefold.values.times import new_id
+from fivefold.writing.facets import make_facets
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
     """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
+    derived = make_facets(namespace) if searches_facets(request.recipe) else ()
     reader, learned, id = namespace.reader, learned_reranker(namespace), new_id()
     search = Search(request, namespace, reader, threads)
     ready = prepare(request, reader)
@@ -99,7 +101,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         dropped=tuple(dropped),
         timings=tuple(watch.timings),
         embedder=search.space.embedder if search.space else "",
-        notes=(*pool.notes, *pool.idle),
+        notes=(*derived, *pool.notes, *pool.idle),
         recent=tuple(turn for turn in recent if turn.is_alive(request.now)),
         chance=pool.chance,
         found=bool(hits) and pool.found is not False,

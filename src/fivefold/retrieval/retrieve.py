@@ -21,11 +21,12 @@ from fivefold.models.embedders import Embedder, gives_tokens, read_question
 from fivefold.namespace import Namespace
 from fivefold.retrieval.plan import RecallRequest
 from fivefold.retrieval.protocols import SearchContext
-from fivefold.retrieval.recipe import FusionSpec
+from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
 from fivefold.stores.interface import DensePreparation, Reader
 from fivefold.stores.records import Arm, FusedHit
+from fivefold.text.passages import LATE_FACETS
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Memory, Type
 from fivefold.values.recall_trace import (
@@ -472,6 +473,12 @@ def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> l
             reason = "; ".join(filter(None, (part.reason, reasons.get(part.route))))
             runs.append(RouteRun(part.route, "hits", reason, len(rows), _ms(start), hits=rows))
     return runs
+
+
+def searches_facets(recipe: Recipe) -> bool:
+    """True if a route reads vectors that are made when a recipe first asks for them."""
+    fields = {field for spec in recipe.routes for field in ROUTES[spec.search].vector_fields(spec.options)}
+    return not fields.isdisjoint(LATE_FACETS)
 
 
 def _prepare(part: RoutePlan, context: SearchContext) -> DensePreparation:

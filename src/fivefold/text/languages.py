@@ -8,7 +8,7 @@ from __future__ import annotations
 import lzma
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -27,7 +27,6 @@ SHORTEST_PART = 3
 Glosses = tuple[str, ...]
 
 _STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
-_SECTION = re.compile(r"^\[(\w+)\]\n", re.MULTILINE)
 _JOINTS = re.compile(r"[_'’-]+")
 _LINKS = ("", "s", "n", "es", "en", "e")
 """Letters by which German joins the parts of a compound."""
@@ -42,12 +41,12 @@ class _Stemmer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """English glosses by form, by form without accents, and by stem. An empty gloss says nothing in English."""
+    """English glosses by form, and by stem behind its sign. An empty gloss says nothing in English."""
 
     language: str
     forms: Mapping[str, Glosses]
     bare_forms: Mapping[str, Glosses]
-    stems: Mapping[str, Glosses]
+    """Of forms without accents, those that a form with accents becomes."""
     english: frozenset[str]
     """English words: those of the glosses, and the smallest."""
     stemmer: _Stemmer
@@ -56,8 +55,12 @@ class Lexicon:
         """The glosses of one word: as it is, without accents, by its stem, or in German by its parts."""
         return _word(self.language, form)
 
+    def without_accents(self, form: str) -> Glosses | None:
+        plain = bare(form)
+        return self.bare_forms.get(plain) or self.forms.get(plain)
+
     def look_up(self, form: str) -> Glosses | None:
-        known = self.forms.get(form) or self.bare_forms.get(bare(form)) or self.stems.get(stem(self.stemmer, form))
+        known = self.forms.get(form) or self.without_accents(form) or self.forms.get(STEM + stem(self.stemmer, form))
         return known or (self._compound(form) if self.language == "de" else None)
 
     def _compound(self, form: str) -> Glosses | None:
@@ -75,15 +78,23 @@ class Lexicon:
 
 @cache
 def lexicon(language: str) -> Lexicon:
-    """The lexicon of that language; what was written by hand comes first."""
-    stemmer = stemmer_of(language)
-    hand = list(everyday(language))
-    learned = list(trained(language))
-    forms = _first([*hand, *learned])
-    stems = {form[1:]: english for form, english in learned if form[0] == STEM}
-    plain = frozenset(word for glosses in forms.values() for part in glosses for word in part.lower().split())
-    bare_forms = _first((bare(form), english) for form, english in forms.items())
-    return Lexicon(language, forms, bare_forms, stems, plain | stop_words(), stemmer)
+    """The lexicon of that language; what was written by hand comes first, and nothing of it was learned again."""
+    forms: dict[str, Glosses] = {}
+    for form, glosses in everyday(language):
+        forms.setdefault(form, glosses)
+    spoken = [part for found in forms.values() for part in found]
+    for line in lzma.decompress(_data(f"{language}.txt.xz")).decode("utf-8").splitlines():
+        english, *learned = line.split()
+        glosses = tuple(english.replace("_", " ").split("/"))
+        forms.update(dict.fromkeys(learned, glosses))
+        spoken += glosses
+    plain = {form: bare(form) for form in forms if not form.isascii()}
+    accented, bare_forms = set(plain.values()), dict[str, Glosses]()
+    for form, glosses in forms.items():
+        if (key := plain.get(form, form)) in accented:
+            bare_forms.setdefault(key, glosses)
+    known = frozenset(" ".join(spoken).lower().split()) | stop_words()
+    return Lexicon(language, forms, bare_forms, known, stemmer_of(language))
 
 
 @lru_cache(maxsize=20_000)
@@ -94,14 +105,6 @@ def _word(language: str, form: str) -> Glosses | None:
 empty_on_forget(_word.cache_clear)
 
 
-def _first(entries: Iterable[tuple[str, Glosses]]) -> dict[str, Glosses]:
-    """For each form the glosses that come first."""
-    found: dict[str, Glosses] = {}
-    for form, english in entries:
-        found.setdefault(form, english)
-    return found
-
-
 def everyday(language: str) -> Iterator[tuple[str, Glosses]]:
     """The hand-written words of `everyday.txt`, which has a column for each language."""
     column = LANGUAGES.index(language) + 1
@@ -110,21 +113,6 @@ def everyday(language: str) -> Iterator[tuple[str, Glosses]]:
             english, forms = (line.split("|")[at].strip() for at in (0, column))
             glosses = ("",) if english == "-" else tuple(english.split("/"))
             yield from ((_JOINTS.sub(" ", form), glosses) for form in forms.split())
-
-
-def trained(language: str) -> Iterator[tuple[str, Glosses]]:
-    """What `training/glosses` made: a line for each gloss with its forms, and with the stems of all forms."""
-    for line in _sections()[language].splitlines():
-        english, *forms = line.split()
-        glosses = tuple(english.replace("_", " ").split("/"))
-        yield from ((form, glosses) for form in forms)
-
-
-@cache
-def _sections() -> dict[str, str]:
-    """The trained part of each language, which begins with the language's name in brackets."""
-    parts = _SECTION.split(lzma.decompress(_data("trained.txt.xz")).decode("utf-8"))
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def _data(name: str) -> bytes:
@@ -314,7 +302,7 @@ def _found(forms: list[str], at: int, known: Lexicon) -> tuple[int, tuple[str, .
     """The longest phrase that the lexicon knows from here, how many words it has, and its glosses."""
     for length in range(min(LONGEST, len(forms) - at), 1, -1):
         phrase = " ".join(forms[at : at + length])
-        english = known.forms.get(phrase) or known.bare_forms.get(bare(phrase))
+        english = known.forms.get(phrase) or known.without_accents(phrase)
         if english:
             return length, english
     english = known.word(forms[at])

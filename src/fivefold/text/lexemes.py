@@ -54,6 +54,23 @@ def empty_text_caches() -> None:
         clear()
 
 
+class _LatePattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> object:
+        found: object = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def late_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    """The expression, compiled when it is first used: a recall needs few of those that writes do."""
+    return cast(re.Pattern[str], _LatePattern(source, flags))
+
+
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"

@@ -160,10 +160,11 @@ def _topics(text: str) -> list[str]:
     """Nouns most likely to be what the text is about: those after an article or possessive first."""
     led: dict[str, None] = {}
     bare: dict[str, None] = {}
-    for match in _TOPIC.finditer(text):
-        topic = _topic(match["word"]) if len(match["word"]) <= LONGEST else ""
-        if topic:
-            (led if match["lead"] else bare).setdefault(topic)
+    for lead, word in _TOPIC.findall(text):
+        if (lead or len(bare) < MAX_TOPICS) and len(word) <= LONGEST and (topic := _topic(word)):
+            (led if lead else bare).setdefault(topic)
+            if len(led) == MAX_TOPICS:
+                break
     return list(dict.fromkeys((*led, *bare)))[:MAX_TOPICS]
 
 

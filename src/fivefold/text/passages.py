@@ -33,6 +33,9 @@ _WIDE = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
 _ENDS = tuple(map(re.compile, (r"\n\s*\n\s*", r"\n\s*", r"[.!?][\"'”’)\]]*\s+|[。！？]", r"\s+")))
 """Where a passage may end, the better place first: a paragraph, a line, a sentence, a word."""
 
+LATE_FACETS: tuple[Facet, ...] = ("personal_info", "events")
+"""Facets that few recipes search: they have no vectors until one does. Preferences are searched for every request."""
+
 PassageTexts = dict[VectorField, tuple[Passage, ...]]
 """The passages of each field that gets a vector; a field of several passages gets their centre."""
 
@@ -45,7 +48,7 @@ def attributed_text(memory: Memory, text: str) -> str:
 
 
 def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = "") -> PassageTexts:
-    """The passages of each field that gets a vector; a field without a text gets none (M1)."""
+    """The passages of each field that gets a vector when it is written; a field without a text gets none (M1)."""
     content = passages_of(memory, before)
     texts: PassageTexts = {"full": content}
     roles: tuple[tuple[VectorField, str | None], ...] = (
@@ -57,8 +60,14 @@ def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = ""
             texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text[:MOST])),)
     if memory.next_user_text:
         texts["next_user"] = (Passage(memory.next_user_text[:MOST]),)
-    texts.update({facet: (Passage(attributed_text(memory, text)),) for facet, text in facets.items()})
+    if preferences := facets.get("preferences"):
+        texts["preferences"] = (Passage(attributed_text(memory, preferences)),)
     return texts
+
+
+def late_passages(memory: Memory, facets: Mapping[Facet, str]) -> dict[Facet, Passage]:
+    """The passages of the facets whose vectors are made when a recipe first searches them (M1)."""
+    return {facet: Passage(attributed_text(memory, text)) for facet, text in facets.items() if facet in LATE_FACETS}
 
 
 def passages_of(memory: Memory, before: str) -> tuple[Passage, ...]:

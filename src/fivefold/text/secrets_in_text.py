@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import decimal
 
+from fivefold.text.lexemes import late_pattern
+
 _PLACES = "door|gate|alarm|entry|entrance|access|safe|locker|lock|lockbox|key[ _-]?(?:box|safe)|garage|building|unlock"
 _NAMES = {
     "a PIN": r"pin(?:[ _-]?(?:code|number))?",
@@ -23,9 +25,9 @@ _NAMES = {
 """What people call them. Some words count only before a colon, or with what they open."""
 PASSWORD_KINDS = frozenset(_NAMES)
 
-_HINT = re.compile(r"pass|pw|pin|code|códi|combo|combi|key|wort|contrase|senha|wachtw|://", re.IGNORECASE)
+_HINT = late_pattern(r"pass|pw|pin|code|códi|combo|combi|key|wort|contrase|senha|wachtw|://", re.IGNORECASE)
 """A text that names one has one of these."""
-_NAME = re.compile(
+_NAME = late_pattern(
     "|".join(f"(?P<n{place}>(?<![^\\W_])(?:{form})(?![^\\W\\d_]))" for place, form in enumerate(_NAMES.values())),
     re.IGNORECASE,
 )
@@ -42,20 +44,20 @@ _LINK = (
     rf"(?:\s{{0,3}}(?:[:=]|->|→)\s{{0,3}}|\s(?:{_CHANGED}|{_VERBS})(?:[ ](?:now|still|currently|just|again|jetzt))?"
     r"(?:\s{0,3}[:=]\s{0,3}|\s{1,3}))"
 )
-_AFTER = re.compile(rf"(?:{_LINK}|\s(?=[*#\d\"“„«`])){_VALUE}", re.IGNORECASE)
-_CHANGED_TO = re.compile(rf"\ (?:to|into|as|auf|=>)\ {_VALUE}", re.IGNORECASE)
-_BEFORE = re.compile(
+_AFTER = late_pattern(rf"(?:{_LINK}|\s(?=[*#\d\"“„«`])){_VALUE}", re.IGNORECASE)
+_CHANGED_TO = late_pattern(rf"\ (?:to|into|as|auf|=>)\ {_VALUE}", re.IGNORECASE)
+_BEFORE = late_pattern(
     rf"(?:^|(?<=[\s(])){_VALUE}\ (?:is|was|as|ist|est|es)(?:\ (?:now|still))?"
     r"\ (?:the|my|our|his|her|their|your|das|der|mein|le|mon|la|mi)(?:\ [\w-]{1,30}){0,2}?[ -]$",
     re.IGNORECASE,
 )
-_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@]{0,100}:(?P<word>[^\s/@]{1,100})@")
-_END = re.compile(r"[.,;!?)\]}…]*(?:\s*$|\s*\n|[.,;!?)](?:\s|$)|\s+(?:and|but|or|so|for|on|at|in|und|[(–—-]))")
+_IN_ADDRESS = late_pattern(r"(?<=://)[^\s/:@]{0,100}:(?P<word>[^\s/@]{1,100})@")
+_END = late_pattern(r"[.,;!?)\]}…]*(?:\s*$|\s*\n|[.,;!?)](?:\s|$)|\s+(?:and|but|or|so|for|on|at|in|und|[(–—-]))")
 """The end of a clause: what stands before it is all that was said."""
-_SENTENCE = re.compile(r"[^.;\n]+")
-_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|[\[<{]|\$[({A-Z_]|\*{3}|•{3}|\w+://")
+_SENTENCE = late_pattern(r"[^.;\n]+")
+_CODE = late_pattern(r"[A-Za-z_][\w.]*[(\[]|[\[<{]|\$[({A-Z_]|\*{3}|•{3}|\w+://")
 """A call, a placeholder or an address in place of a value."""
-_ADJECTIVE = re.compile(r"(?:ed|ing|able|ible|ful|less|ous|ive|ly)$", re.IGNORECASE)
+_ADJECTIVE = late_pattern(r"(?:ed|ing|able|ible|ful|less|ous|ive|ly)$", re.IGNORECASE)
 _PLAIN = frozenset(
     """
     about again also always and any anything ask back bad best better blank broken but bytes case common complex
@@ -170,7 +172,7 @@ _KEYS = {
     "an API key of fivefold": r"ff_[0-9a-f]{12}_[0-9a-f]{48}",
     "a JSON web token": r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
 }
-_KEY = re.compile(
+_KEY = late_pattern(
     "|".join(f"(?P<k{place}>(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9]))" for place, form in enumerate(_KEYS.values()))
 )
 _SIGNS = (
@@ -178,17 +180,17 @@ _SIGNS = (
     *("k_live_", "k_test_", "hf_", "npm_", "pypi-", "ff_", "eyJ"),
 )
 """Every key has one of these, and most texts have none."""
-_BLOCK = re.compile(
+_BLOCK = late_pattern(
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----.*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----|\Z)", re.DOTALL
 )
 _HIDDEN = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
 """Characters without a width."""
 _GAPS = " .\u00b7\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2010-\u2015\u2212\ufe63\uff0d\uff0e-"
 """What stands between the groups of a number: spaces of any width, dots and dashes."""
-_NUMBER = re.compile(rf"\d(?:[{_HIDDEN}{_GAPS}]{{0,3}}\d){{12,}}")
+_NUMBER = late_pattern(rf"\d(?:[{_HIDDEN}{_GAPS}]{{0,3}}\d){{12,}}")
 """As many digits, of any script, as a number of a card has at least."""
-_GROUP = re.compile(rf"\d(?:[{_HIDDEN}]{{0,3}}\d)*")
-_CARD = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5)")
+_GROUP = late_pattern(rf"\d(?:[{_HIDDEN}]{{0,3}}\d)*")
+_CARD = late_pattern(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5)")
 """Numbers that begin as those of Visa, Mastercard, American Express and Discover do."""
 CARD_LENGTHS = range(13, 20)
 CARD_GROUPS = {(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 1), (4, 4, 4, 4, 3), *((length,) for length in CARD_LENGTHS)}

@@ -18,6 +18,7 @@ from fivefold.text.display import bar
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros
 from fivefold.writing.draft import all_entries, centre, read_texts
+from fivefold.writing.facets import forget_facets
 from fivefold.writing.sessions import stored_texts
 from fivefold.writing.type_vocabulary import count_words
 
@@ -94,6 +95,7 @@ def fill(
                 if then:
                     then(txn)
                 return
+            forget_facets(txn)
             own = [(memory, extraction) for memory, extraction in pending if memory.kind != "session"]
             if not own:  # sessions have the centre of their turns' vectors; without turns, the vector of their text
                 for session, _ in pending:

@@ -25,7 +25,7 @@ from fivefold.text.lexemes import lexemes
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link, LinkKind, Merged, Report
-from fivefold.values.vectors import Matrix
+from fivefold.values.vectors import Matrix, products
 from fivefold.writing.draft import Draft, ReportBuilder
 from fivefold.writing.extract.statements import same_value, single_valued
 from fivefold.writing.wordings import is_answer, is_doubtful, is_numbered, is_plain, may_state, same_share
@@ -124,11 +124,12 @@ def neighbourhoods(drafts: Sequence[Draft], reader: Reader) -> list[Neighbourhoo
         ]
     memories = reader.memories.fetch(sorted({row for near in stored for row in near}))
     stacked: Matrix = np.stack(vectors)
-    likeness = stacked @ stacked.T
     found: list[Neighbourhood] = []
     for at, item in enumerate(items):
         near = [Near(memories[row], score) for row, score in stored[at].items() if row in memories]
-        near += [Near(items[other], float(likeness[at, other])) for other in range(at)]
+        earlier = products(stacked[:at], stacked[at])
+        least = np.partition(earlier, -MAX_NEAR)[-MAX_NEAR] if at > MAX_NEAR else -np.inf
+        near += [Near(items[other], float(earlier[other])) for other in np.flatnonzero(earlier >= least)]
         found.append((item, sorted(near, key=lambda each: -each.likeness)[:MAX_NEAR]))
     return found
 

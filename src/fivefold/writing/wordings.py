@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from fivefold.models.reader import Said
+from fivefold.text.lexemes import late_pattern
 from fivefold.writing.extract.statements import refers_back
 
 MIN_WORDS, MAX_CHARACTERS = 2, 700
@@ -17,17 +18,17 @@ MIN_COVERED = 0.75
 MIN_TELLING = 2
 """Words that a text has at least, apart from those that say little."""
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_WORD = re.compile(r"[^\W_]+")
-_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-_NUMBER = re.compile(r"[-−+$€£¥#]?\d[\d.,:/-]*\s?[%$€£¥°]?")
+_SENTENCE = late_pattern(r"[^.!?\n]+[.!?]*")
+_WORD = late_pattern(r"[^\W_]+")
+_NOT = late_pattern(r"n['’]t\b", re.IGNORECASE)
+_NUMBER = late_pattern(r"[-−+$€£¥#]?\d[\d.,:/-]*\s?[%$€£¥°]?")
 
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+    return late_pattern(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
 
 
-_TALK = re.compile(
+_TALK = late_pattern(
     r"(?:(?:hi|hey|hello|thanks?|thank you|ok(?:ay)?|sure|great|cool|nice|wow|haha\w*|lol|yes|yeah|no|bye"
     r"|good (?:morning|night|evening|luck)|congrat\w*|sounds? (?:good|great|fun|like)|glad|take care|see you"
     r"|that['’]?s (?:great|awesome|amazing|so|really|cool|nice|good)|you['’]re welcome"
@@ -44,12 +45,12 @@ _UNREAL = _any_of(
     r"someday|one day|as a (?:kid|child|student|joke)|when i was|years ago|because|bc|lent|borrow\w*|rented",
     r"for the (?:day|week|weekend|night|month)",
 )
-_LONG_AGO = re.compile(
+_LONG_AGO = late_pattern(
     r"\b(?:in|during|until|around) (?:19|20)\d\d\b|\b(?:years|decades) ago\b"
     r"|\bas a (?:child|kid|boy|girl|student|teen\w*)\b",
     re.IGNORECASE,
 )
-_TOGETHER = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
+_TOGETHER = late_pattern(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 _ABOUT_USER = _any_of("user")
 _REPLY = _any_of(r"you|your|you['’](?:re|ve|ll|d)|noted|saved|got it|alright|understood")
 _NEWS = _any_of(
@@ -78,7 +79,7 @@ _AMOUNT = _any_of(
     r"[kcm]?[gm]|km|kilos?|miles?|euros?|dollars?|pounds?|percent|years?|months?|weeks?|days?|hours?|minutes?|[ap]m",
 )
 _SERIES = frozenset({"number", "no", "nr", "nummer", "número", "numéro", "numero"})
-_NUMBERED = re.compile(r"([^\W\d_]*[#-]?)\d{1,6}(?:\.\d{1,6})?")
+_NUMBERED = late_pattern(r"([^\W\d_]*[#-]?)\d{1,6}(?:\.\d{1,6})?")
 _LITTLE = frozenset(
     "a an the is are am be been being do does did have has had that this it its i me my mine myself m s re ve ll d "
     "user users just really very so well oh hey hi hello yes yeah ok okay please actually btw fyi note remember".split()

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from fivefold.errors import EmbedderError
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.validate import short_repr
+from fivefold.values.vectors import MAX_PRODUCT, Passage, QuestionReading, Reading, Span
 from fivefold.values.vectors import Matrix as Matrix_of_vectors
-from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 Matrix = npt.NDArray[np.float32]
 Progress = Callable[[int], None]
@@ -190,9 +190,6 @@ LEVELS = 7
 BLOCK = 1_024
 """Tokens that are unpacked at once at most: few enough to stay in the processor's cache."""
 
-PRODUCT = 250_000
-"""Multiplications of one matrix product. Larger ones are shared among threads, which take longer to wake up."""
-
 _ZERO = 8
 """What is added to a code, so that four bits without a sign hold it."""
 
@@ -240,7 +237,7 @@ def similarities(question: Matrix_of_vectors, packed: bytes) -> Matrix_of_vector
     half = question.shape[1] // 2
     scores = np.empty((len(rows), len(question)), dtype=np.float32)
     turned = np.ascontiguousarray(question.T)
-    size = max(1, min(BLOCK, PRODUCT // max(1, turned.size)))
+    size = max(1, min(BLOCK, MAX_PRODUCT // max(1, turned.size)))
     codes = np.empty((min(size, len(rows)), 2 * half), dtype=np.float32)
     for start in range(0, len(rows), size):
         block = rows[start : start + size]

@@ -85,7 +85,8 @@ class PassageTokenizer:
     @cached_property
     def _never(self) -> Flags:
         """Separators, padding and pieces of punctuation only."""
-        marks = (word for word in self._vocabulary if all(c in punctuation or category(c)[0] == "P" for c in word))
+        signs = [word for word in self._vocabulary if not word[0].isalnum()]
+        marks = (word for word in signs if all(c in punctuation or category(c)[0] == "P" for c in word))
         chosen = self._flags(marks)
         chosen[[self._pieces.sep, self._vocabulary["[PAD]"]]] = True
         return chosen

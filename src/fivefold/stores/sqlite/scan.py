@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import simsimd
 
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Vector, products
 
 PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""
@@ -106,7 +106,7 @@ def nearest(
     matrix: Floats, memories: Rows, parts: npt.NDArray[np.int32], vector: Vector, depth: int
 ) -> tuple[Rows, Floats]:
     """By one plain product."""
-    scores = matrix @ vector
+    scores = products(matrix, vector)
     top = np.arange(len(scores))
     if len(scores) > depth:
         top = np.flatnonzero(scores >= _least_of_best(scores, depth) - np.float32(1e-6))

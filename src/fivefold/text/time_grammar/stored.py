@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Literal
 
-from fivefold.text.lexemes import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
+from fivefold.text.lexemes import IRREGULAR_PAST, NO_PAST, STATIVE_PAST, late_pattern
 from fivefold.text.time_grammar.periods import DAY, DEFAULTS, UNIT_DAYS, Accepts, Calendar, Reading, Span, later
 from fivefold.text.time_grammar.words import HABITS, Table
 from fivefold.values import entities as extraction
@@ -22,10 +22,10 @@ _CLAUSE_CHARS = 240
 _SOON, _LONG_AGO = timedelta(days=95), timedelta(days=270)
 """A day of the year this near is meant also in the past tense, if the last one is that long ago: "keys on 15 June"."""
 
-_BREAK = re.compile(
+_BREAK = late_pattern(
     r"[.!?;:](?=\s|$)|\n|—| – | \(|, (?:and|but|so|then|because)\b|\b(?:but|because|while|although|though|whereas)\b"
 )
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = late_pattern(r"[^\W\d_]+")
 _MARKS = (
     r"(?:\b|(?=['’]))(?:"
     r"(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
@@ -39,37 +39,37 @@ _MARKS = (
     rf"|(?P<past>\b(?:{STATIVE_PAST}|didn['’]t|{IRREGULAR_PAST}|(?-i:sat)|been|born|done|gone"
     rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b))"
 )
-_MARK = re.compile(_MARKS, re.IGNORECASE)
-_LOWER_MARK = re.compile(_MARKS)
-_FOREIGN_PAST = re.compile(
+_MARK = late_pattern(_MARKS, re.IGNORECASE)
+_LOWER_MARK = late_pattern(_MARKS)
+_FOREIGN_PAST = late_pattern(
     r"\b(?:war|waren|hatten?|wurden?|ging(?:en)?|kam(?:en)?|gab|sah(?:en)?|traf(?:en)?|ge[a-zäöü]{2,}(?:t|en)"
     r"|fu[eií]\w*|er[ao]n?|estuv\w+|estaba\w*|hab[ií]a\w*|he|hemos|était|étais|étions|ai|avons|sommes|suis all\w+|ho"
     r"|hanno|abbiamo|siamo|sono (?:stat|andat)\w+|stat[oaie]|foi|fomos|estava\w*|tive|tivemos|(?!zwei|drei"
     r"|frei)\w{2,}(?:ó|ou|ei|amos|imos))\b",
     re.IGNORECASE,
 )
-_ARRANGED = re.compile(
+_ARRANGED = late_pattern(
     r"\b(?:book|schedul|reschedul|arrang|mov|postpon|push|plann|invit|sign|register|confirm|reserv|fix|set|shift"
     r"|delay)(?:ed|ing|s)?\b|\b(?:made|got|have|has|had to make) (?:an?|the|my|our) (?:\w+ ){0,2}appointment\b",
     re.IGNORECASE,
 )
-_UNTIL = re.compile(r"\b(?:for|to|until|till|by|starting|from)(?: the)?\s$", re.IGNORECASE)
-_ONWARDS = re.compile(r"\b(?:(?P<since>since)|(?P<from>from|starting)|until|till|til|by)(?: the)?\s$", re.IGNORECASE)
-_HABIT = re.compile(
+_UNTIL = late_pattern(r"\b(?:for|to|until|till|by|starting|from)(?: the)?\s$", re.IGNORECASE)
+_ONWARDS = late_pattern(r"\b(?:(?P<since>since)|(?P<from>from|starting)|until|till|til|by)(?: the)?\s$", re.IGNORECASE)
+_HABIT = late_pattern(
     r"\b(?:every|each|always|usually|normally|often|generally|weekly|typically|jeden|jede|immer|cada|siempre|tous les"
     r"|toutes les|toujours|ogni|sempre|todos os|todas as|todos los|todas las)\b",
     re.IGNORECASE,
 )
-_OPENS = re.compile(
+_OPENS = late_pattern(
     r"(?P<word>\b(?:from|between|vom|von|zwischen|del|de|desde|entre|du|dal|fra|tra))(?:\sthe)?\s$", re.I
 )
-_JOINS = re.compile(
+_JOINS = late_pattern(
     r"\s*[-–—]\s*|\s(?P<word>to|until|till|through|and|bis|zum|und|al|hasta|y|au|et|e|ao|até)(?:\s(?:the|zum|el))?\s",
     re.I,
 )
 _BOTH = frozenset("and und y et e".split())
 _BETWEEN = frozenset("between zwischen entre fra tra".split())
-_EVERY_YEAR = re.compile(r"\b(?:birthday|anniversary|born|name day)\b", re.IGNORECASE)
+_EVERY_YEAR = late_pattern(r"\b(?:birthday|anniversary|born|name day)\b", re.IGNORECASE)
 
 
 class Saying(Calendar):

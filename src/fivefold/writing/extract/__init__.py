@@ -7,13 +7,23 @@ import logging
 import re
 from dataclasses import replace
 from datetime import UTC, timezone
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.remote import RemoteError, post
 from fivefold.text.calendar_words import MONTH, MONTH_WORDS, SHORT_MONTH, WEEKDAY, WEEKDAY_WORDS
-from fivefold.text.lexemes import IRREGULAR_PAST, NO_PAST, Pattern, lower_case, phrase, text_cache, words_of
+from fivefold.text.lexemes import (
+    IRREGULAR_PAST,
+    NO_PAST,
+    Pattern,
+    empty_on_forget,
+    late_pattern,
+    lower_case,
+    phrase,
+    text_cache,
+    words_of,
+)
 from fivefold.text.names import ROLE_OF, mentions
 from fivefold.text.time_grammar import dates_in
 from fivefold.values.entities import Extraction, Extractor, Mention
@@ -54,7 +64,7 @@ _LASTING = (
 _PAST = rf"(?:{IRREGULAR_PAST}|(?!(?:{NO_PAST}|{_LASTING})\b)[a-z]{{2,}}ed)"
 _NAME = r"(?-i:[A-Z])[\w’'.-]*"
 IRREGULAR = frozenset(IRREGULAR_PAST.split("|"))
-HAPPENED = re.compile(
+HAPPENED = late_pattern(
     r"(?:^|[.!?;:] |\band |\bthen |, )(?:(?:and|so|then|also|just|finally|today|yesterday|btw|anyway|meanwhile),? )*"
     rf"(?:(?:i|we|he|she|they|the user|(?:my|our|his|her|the) [\w’'-]+(?: [\w’'-]+)?|{_NAME}(?: {_NAME}){{0,2}})"
     r"(?:['’](?:ve|s)| have| has)?(?: (?:just|finally|already|then|also|recently|both|all|only))* )?"
@@ -62,7 +72,7 @@ HAPPENED = re.compile(
     re.IGNORECASE,
 )
 """Somebody did something: a verb of the past with its subject, or in front of a note."""
-STATE_FIRST = re.compile(
+STATE_FIRST = late_pattern(
     r"^[^.!?]*?\b(?:is|are|am|has|have|lives?|works?|can|can['’]t|cannot|costs?|needs?|means?|knows?|['’](?:m|re)|=)\b",
     re.I,
 )
@@ -133,7 +143,7 @@ PROCEDURE = Pattern(
     r"|\b(?:checklist|procedure|instructions|runbook)(?: (?:for|to|is|are|says)\b|:)",
     re.IGNORECASE | re.DOTALL,
 )
-TO_DO = re.compile(
+TO_DO = late_pattern(
     rf"(?:to|when you) \w+ .{{3,80}}, (?:\w+ly )?(?:{_ORDERS})\b|to (?!do\b)\w+ [^.!?:\n]{{3,80}}: ?(?:\w+ly |first "
     rf"|just )?(?:{_ORDERS}|{_MORE_ORDERS})\b",
     re.IGNORECASE | re.DOTALL,
@@ -174,7 +184,7 @@ _TRIGGERS = frozenset(
     "for in only you user".split()
 )
 
-_ABOUT_USER = re.compile(r"\W*(?:the )?user\b", re.IGNORECASE)
+_ABOUT_USER = late_pattern(r"\W*(?:the )?user\b", re.IGNORECASE)
 """Somebody else writes about the user: "The user wants short answers"."""
 
 
@@ -225,7 +235,7 @@ def _phrase(name: str) -> re.Pattern[str]:
     return phrase("fivefold.writing.extract", "data/standing.txt", name)
 
 
-_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)\s+|\n+")
+_BETWEEN_SENTENCES = late_pattern(r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)\s+|\n+")
 _MAX_FACET = 600
 _BEGINNING = 300
 """Characters of a text in which somebody may have done something; what comes after is its detail."""
@@ -270,14 +280,18 @@ def _sentences(text: str) -> tuple[str, ...]:
     return tuple(_BETWEEN_SENTENCES.split(text))
 
 
-def _instructions(text: str, by_user: str | None) -> set[str]:
+@lru_cache(maxsize=1)
+def _instructions(text: str, by_user: str | None) -> frozenset[str]:
     """The sentences that tell the assistant what to do: the user's own, and what others note about the user."""
     own = None if by_user is None else set(_sentences(by_user))
-    return {
+    return frozenset(
         sentence
         for sentence in _sentences(text)
         if (own is None or sentence in own or _ABOUT_USER.match(sentence)) and is_standing(sentence)
-    }
+    )
+
+
+empty_on_forget(_instructions.cache_clear)
 
 
 def _is_instruction(text: str, by_user: str | None) -> bool:
@@ -321,7 +335,7 @@ def extractor(choice: str) -> Extractor:
 
 
 _FIRST_PERSON = Pattern("i \u0131 my me we our", r"\b(?:i|my|me|we|our)\b", re.IGNORECASE)
-_PHATIC = re.compile(
+_PHATIC = late_pattern(
     r"^(?:ok(?:ay)?|thanks?(?: you)?|cheers|great|cool|nice|sure|yes|yeah|no|nope|hi|hey|hello|bye|lol|haha|wow|got it"
     r"|sounds good|good (?:morning|night|luck)|that helps|perfect)\b",
     re.IGNORECASE,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from fivefold.text.lexemes import Pattern, common_words, flags_in, stop_words
+from fivefold.text.lexemes import Pattern, common_words, flags_in, late_pattern, stop_words
 from fivefold.text.names import GENERAL, IS_CALLED, KIN_ROLES, OTHER_ROLES, mentions, relation_of
 from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
@@ -148,21 +148,23 @@ _CALLED = Pattern(
     rf"|(?:^|[.!] )(?:(?:Hi|Hello|Hey)[,!]? )?(?:I['’]m|I am|[Cc]all me) (?P<self>{_NAME})"
     r"(?=, (?:\d|an? |from )|[.!]|$)",
 )
-_STOP = re.compile(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
-_BE = re.compile(r"['’](?:m|s|re)\b|\b(?:am|is|are|was|were|been|be|got)\b")
-_NO_MORE = re.compile(r"used to|no longer|stopped|\bnot\b|n['’]t\b")
-_ANY_MORE = re.compile(r"[^.;!?\n]{0,60}\bany ?(?:more|longer)\b")
-_ASKING = re.compile(r"\s*(?:do|does|did|is|are|was|were|has|can|could|would|should|wh(?:o|at|ere|ich|y)|how)\b", re.I)
-_SUPPOSED = re.compile(
+_STOP = late_pattern(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
+_QUOTED = late_pattern(r"\"[^\"\n]*\"|“[^“”\n]*”")
+_BE = late_pattern(r"['’](?:m|s|re)\b|\b(?:am|is|are|was|were|been|be|got)\b")
+_NO_MORE = late_pattern(r"used to|no longer|stopped|\bnot\b|n['’]t\b")
+_ANY_MORE = late_pattern(r"[^.;!?\n]{0,60}\bany ?(?:more|longer)\b")
+_ASKING = late_pattern(
+    r"\s*(?:do|does|did|is|are|was|were|has|can|could|would|should|wh(?:o|at|ere|ich|y)|how)\b", re.I
+)
+_SUPPOSED = late_pattern(
     r"(?i)\b(?:if|whether|unless|when|once|until|wish\w*|hop(?:e|es|ing)|imagin\w*|suppos\w*|pretend\w*|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|dream\w*|doubt\w*)\b|\b(?:not|never|neither|nor|nobody|\w+n['’]t)\b[^,]*$"
 )
-_AFTER = re.compile(r"\b(?:of|with|for|from|by|at|to|than|about|near|between|or|nor|in|on) (?:the )?$", re.I)
-_ADJECTIVE = re.compile(r"\w+(?:ish|ese)|American|Italian|Indian|Russian|German|French|Dutch|Greek|Swiss|.* Street")
-_COMPANY = re.compile(r"(?:Components|Instruments|Inc|Ltd|GmbH|AG|Corp|Group|Labs?|Systems|Bank|group|team)$")
-_NEXT = re.compile(r" [a-z][\w-]*|['’]")
-_ASIDE = re.compile(r"(?i)(?:\w+days?|\w+(?:uary|ember|ober)|march|april|may|june|july|august|easter|\w{3,}ally)\b")
+_AFTER = late_pattern(r"\b(?:of|with|for|from|by|at|to|than|about|near|between|or|nor|in|on) (?:the )?$", re.I)
+_ADJECTIVE = late_pattern(r"\w+(?:ish|ese)|American|Italian|Indian|Russian|German|French|Dutch|Greek|Swiss|.* Street")
+_COMPANY = late_pattern(r"(?:Components|Instruments|Inc|Ltd|GmbH|AG|Corp|Group|Labs?|Systems|Bank|group|team)$")
+_NEXT = late_pattern(r" [a-z][\w-]*|['’]")
+_ASIDE = late_pattern(r"(?i)(?:\w+days?|\w+(?:uary|ember|ober)|march|april|may|june|july|august|easter|\w{3,}ally)\b")
 _ME, _THEM = frozenset("i we me us my our mine ours".split()), frozenset("he she his her".split())
 _LATER = frozenset("since today next last every like instead together alone project programme right full-time".split())
 _PLAIN = frozenset("new current line direct own ward team store shop shift area site department general".split())

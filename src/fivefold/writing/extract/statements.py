@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Literal
 
 from fivefold.text.calendar_words import MONTH, MONTH_NAMES, WEEKDAY, WEEKDAY_NAMES
-from fivefold.text.lexemes import Pattern, flags_in, lexemes, phrase_lines, stop_words
+from fivefold.text.lexemes import Pattern, flags_in, late_pattern, lexemes, phrase_lines, stop_words
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
@@ -25,38 +25,38 @@ def _words(section: str) -> frozenset[str]:
     return frozenset(" ".join(phrase_lines("fivefold.writing.extract", "data/words.txt")[section]).split())
 
 
-_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++(?=[\"”’')]*(?:\s|$))|\n+")
+_SENTENCE_END = late_pattern(r"(?<![.!?])[.!?]++(?=[\"”’')]*(?:\s|$))|\n+")
 _SPEECH = (
     r"(?:said|says?|tells|told|wrote|writes|ask(?:s|ed)|replie[ds]|answer(?:s|ed)|texted|claim(?:s|ed)|insist(?:s|ed))"
 )
-_OTHERS = re.compile(
+_OTHERS = late_pattern(
     r"\"[^\"\n]*\"|“[^“”]*”|«[^«»]*»|^[ \t]*>[^\n]*|^[ \t]*(?P<label>[A-Z]\w*(?: [A-Z]\w*)?):(?= )"
     rf"|(?<!\bI )(?<!\bwe )\b{_SPEECH}(?: to)?(?: me| us)?:[^\n]*",
     re.MULTILINE,
 )
 _HEADINGS = _words("headings")
-_REPORTED = re.compile(
+_REPORTED = late_pattern(
     r"(?P<own>\b(?:I|[Ww]e|watch|scales?|thermometer|monitor|display|screen|label|meter|tracker|app)"
     rf"(?:['’]ve| have| already| just| also)* )?\b(?:{_SPEECH}|think|tell)\b"
     r"|\b(?:thinks|believes|assumes|thought|believed|assumed|heard|[Aa]ccording to)\b"
 )
-_REPORTED_AFTER = re.compile(rf"[,”\"'] ?(?:{_SPEECH} (?!I\b)\w|(?!I\b|as\b)\w+ {_SPEECH}\b)")
-_IF = re.compile(
+_REPORTED_AFTER = late_pattern(rf"[,”\"'] ?(?:{_SPEECH} (?!I\b)\w|(?!I\b|as\b)\w+ {_SPEECH}\b)")
+_IF = late_pattern(
     r"\b(?:if|unless|whether|suppos\w+|imagin\w+|pretend\w*|when\w*|let['’]?s say|example|instance|as soon as|until"
     r"|till|once|used to)\b",
     re.IGNORECASE,
 )
-_WISH = re.compile(
+_WISH = late_pattern(
     r"\b(?i:wish\w*|hop(?:e|es|ing)|would|could|should|might|maybe|perhaps|wonder\w*|wants?|wanted|plan(?:s|ning|ned)?"
     r"|going to|gonna|about to|dream\w*|say|never|not|no|none|cannot|dont|nor|neither|hardly|false|wrong|untrue"
     r"|doubt\w*|den(?:y|ied))\b|\b(?:may|will|shall)\b|['’](?:ll|d)\b|n['’]t\b"
 )
-_VOID = re.compile(
+_VOID = late_pattern(
     r"\b(?:(?:if|unless) (?!possible|needed|necessary)|any ?more\b|no (?:more|longer)\b|hypothetically|kidding"
     r"|(?:would|will) be\b|(?:from|as of|starting|after) (?:next|tomorrow))"
 )
-_PLANS = re.compile(r"\b(?:next (?!to\b|door)\w+|tomorrow|soon)\b")
-_PAST = re.compile(
+_PLANS = late_pattern(r"\b(?:next (?!to\b|door)\w+|tomorrow|soon)\b")
+_PAST = late_pattern(
     r"\b(?:(?:in|of|during|around|until|till|by) (?:\w+ )?(?:19\d\d|20\d\d|2100)\b|as an? (?:\w+ )?(?:child|kid|teen\w*"
     r"|baby|student|boy|girl|toddler)|(?:when|while) \w+ (?:was|were)|(?:years?|decades?|ages|long) (?:ago|before"
     r"|earlier|back)|back (?:then|when|in the)|used to|in the (?:\w+ )?['’]?(?:\d0s|\w+ties|past)|before|originally"
@@ -66,17 +66,17 @@ _PAST = re.compile(
     r"|and (?:then )?(?:\w+ )?back\b|but (?:\w+ )?(?:moved|came|went|left|returned|quit))",
     re.IGNORECASE,
 )
-_STATE_WORD = re.compile(r"[a-z]{3,}(?<!e)ed|[a-z]{4,}(?:ful|less|ous)")
+_STATE_WORD = late_pattern(r"[a-z]{3,}(?<!e)ed|[a-z]{4,}(?:ful|less|ous)")
 _MONTHS = rf"\b(?:{MONTH})\b"
-_MONTH = re.compile(_MONTHS, re.IGNORECASE)
-_DATE = re.compile(rf"\d|{_MONTHS}", re.IGNORECASE)
-DAY = re.compile(rf"\d|{_MONTHS}|\b(?:{WEEKDAY}|today|tomorrow|noon|next \w+)\b", re.I)
-_DATED = re.compile(r"\b(?:birthday|deadline|date|date birth)$")
+_MONTH = late_pattern(_MONTHS, re.IGNORECASE)
+_DATE = late_pattern(rf"\d|{_MONTHS}", re.IGNORECASE)
+DAY = late_pattern(rf"\d|{_MONTHS}|\b(?:{WEEKDAY}|today|tomorrow|noon|next \w+)\b", re.I)
+_DATED = late_pattern(r"\b(?:birthday|deadline|date|date birth)$")
 _FIGURES = (
     r"(?:number|budget|rate|weight|height|time-?out|salary|rent|port|version|pin|postcode"
     r"|(?:locker|door|gate|access|alarm|zip|post) code)"
 )
-_ONE_VALUE = re.compile(
+_ONE_VALUE = late_pattern(
     r"^(?:lives in|works at|works in|age|role|date birth|(?:(?:full|first|last|middle|family|maiden) )?name)$"
     r"|\b(?:address|e-?mail|password|birthday|deadline|badge|id|plate|size|(?:user|nick|sur)name"
     rf"|(?:due|start|end|launch|release|wedding) date|{_FIGURES})\b|\bfavou?rite\b(?!.*[^aius]s$)"
@@ -84,7 +84,7 @@ _ONE_VALUE = re.compile(
 _ID = "password|username|id|badge|plate"
 _APART = "late|overdue|early|more|less|higher|lower|behind|short|ago|old|over|under|above|below|away|up|down|off"
 _SHAPES = tuple(
-    (re.compile(rf"\b(?:{attribute_shape})$"), re.compile(shape))
+    (late_pattern(rf"\b(?:{attribute_shape})$"), late_pattern(shape))
     for attribute_shape, shape in (
         (_FIGURES, r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+ty|hundred|thousand|million)\b"),
         (rf"{_FIGURES}|{_ID}|birthday|deadline|date", rf"^(?!.*(?:\b(?:{_APART})\b|% of))"),
@@ -97,14 +97,14 @@ _SHAPES = tuple(
 )
 """What a value of these attributes must hold: 'my budget is tight' is no figure, 'my rent is 3 days late' no rent."""
 
-_ONE_TIME = re.compile(r"\b(?:deadline|birthday|launch|stand-?up|wedding|bedtime|alarm|date|release)$")
-KIN = re.compile(
+_ONE_TIME = late_pattern(r"\b(?:deadline|birthday|launch|stand-?up|wedding|bedtime|alarm|date|release)$")
+KIN = late_pattern(
     r"\b(?:sister|brother|mother|father|mum|mom|dad|wife|husband|partner|fianc\w+|son|daughter|kid|child|children|niece"
     r"|nephew|cousin|aunt|uncle|gran\w+|friend|flatmate|roommate|neighbou?r|boss|manager|colleague|mentor|landlord"
     r"|teacher"
     r"|coach|dentist|doctor|gp|vet|therapist|lawyer|cat|dog|puppy|kitten|pet|team|family|company)s?(?:-in-law)?$"
 )
-ONE_HOLDER = re.compile(
+ONE_HOLDER = late_pattern(
     r"\b(?:dentist|doctor|gp|vet|boss|manager|landlord|therapist|job|title|car|laptop|desk|office|home|flat|bank|wife"
     r"|husband|partner|school|gym)$"
 )
@@ -241,7 +241,7 @@ _TO = (
     r"|changed) to|(?:(?:went|is|are) (?:up|down)|dropped|rose) to(?= \S*\d)"
 )
 
-_ABBREVIATION = re.compile(
+_ABBREVIATION = late_pattern(
     r"\.(?:(?:(?<=\b[DM]r\.)|(?<=\bMs\.)|(?<=\bMrs\.)|(?<=\bProf\.)|(?<=\bRev\.)|(?<=\b(?:at|in|to|on|is|of) St\.))"
     r"(?= (?:[A-Z]|and ))(?! (?:I|My|We|Our|The|It|He|She|They)\b)|(?:(?<=\b(?:St|Rd|Jr)\.)|(?<=\b(?:Ave|Inc|Ltd)\.)"
     r"|(?<=\b[ap]\.m\.))(?= [a-z\d])|(?<=\bNo\.)(?= ?\d))"
@@ -307,19 +307,19 @@ _BACK = Pattern(
     re.IGNORECASE,
 )
 
-_TAIL = re.compile(
+_TAIL = late_pattern(
     r" (?:and (?:(?:my|I|i|our|we|it|he|she|they|you|this|that|there|his|her|its|their|your|then|now|also|I['’]\w+)\b"
     r"|(?:the|an?|[A-Z]\w+['’]s) [\w-]+(?: [\w-]+)? (?:is|are|was|were|has|had)\b)|(?:but|because|which|so|since"
     r"|although|though|while|whereas|when|where|who|if|unless|until|after|before|[-–])(?= )|\()|: |—"
 )
-_LEAD = re.compile(
+_LEAD = late_pattern(
     r"(?:set (?:for|to|at)|(?:scheduled|planned|due|fixed|capped) (?:for|on|at|to|by)|(?P<at>at|on)|around|about|only"
     r"|still|currently|(?P<called>called|named)(?= [A-Z\"“'])) "
 )
-_CUE = re.compile(r"^(?:now|actually) |,? (?:now|instead|these days|nowadays|from now on|as of (?:now|today))$", re.I)
-_NEWS = re.compile(r"(?:^|[.!?;:\n]\s*)(?i:update|correction|actually|from now on)[,:] *$")
-_DEFINITE = re.compile(r"(?:an?|the) ")
-_NO_TOWN = re.compile(r"\d|[a-z][A-Z]|\b(?!(?:UK|USA?|UAE|NYC|LA|DC|SF)\b)[A-Z]{2,}\b")
+_CUE = late_pattern(r"^(?:now|actually) |,? (?:now|instead|these days|nowadays|from now on|as of (?:now|today))$", re.I)
+_NEWS = late_pattern(r"(?:^|[.!?;:\n]\s*)(?i:update|correction|actually|from now on)[,:] *$")
+_DEFINITE = late_pattern(r"(?:an?|the) ")
+_NO_TOWN = late_pattern(r"\d|[a-z][A-Z]|\b(?!(?:UK|USA?|UAE|NYC|LA|DC|SF)\b)[A-Z]{2,}\b")
 
 _BREAKS = '.,;:!?\n—–-()[]*•"“”'
 _PERSONAL = _words("personal")
