@@ -105,7 +105,7 @@ class Recipe(Value):
         Unit, About("What is returned: memories as found, turns only, or the best memory of each session")
     ] = "memory"
     yesterday: Annotated[
-        Yesterday, About("What “yesterday” means: the calendar day, or the 24 hours before now (R8)")
+        Yesterday, About("“Yesterday” and “last week”: of the calendar, or the 24 hours and 7 days before now (R8)")
     ] = "day"
     type_density: Annotated[
         float,

@@ -70,7 +70,7 @@ NamePrior = Literal["memories", "questions"]
 """What says how often a name means each of its entities: how many memories mention it, or past questions (R7)."""
 
 Yesterday = Literal["day", "24 hours"]
-"""What "yesterday" means: the calendar day, or the 24 hours before now (R8)."""
+"""What "yesterday" and "last week" mean: the calendar day and week, or the 24 hours and 7 days before now (R8)."""
 
 
 @dataclass(frozen=True, slots=True)

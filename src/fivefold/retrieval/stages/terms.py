@@ -59,6 +59,9 @@ STANDING_COSINE, STANDING_SCALE = 0.15, 6.0
 ALIKE_COSINE = 0.45
 """Cosine from which two memories may be statements about the same thing."""
 
+IN_TALK = 0.42
+"""What a time besides a subject counts in talk between people, who tell of things later."""
+
 TURNS_DECIDE = 4.0
 """What a turn counts more if the question asks for nothing but turns."""
 
@@ -287,7 +290,8 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
         return table.zeros()
     notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in table.candidates]
     said = table.column("said" in note for note in notes)
-    return said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0)
+    sure = 1.0 if decides or not table.people else IN_TALK
+    return sure * (said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0))
 
 
 def _order(table: Table) -> Vector:

@@ -112,7 +112,7 @@ new news else important special interesting big busy free like good have has had
 was were is are am will would shall should can could may might please pls hey hi hello ok okay again exactly actually
 really so far all whole entire every lot bit much many there what's whats who's whos when's whens where's wheres how's
 hows im ive i'd id u ur me you us we n abt about ever yet spend spent make made take took keep order memory memories
-conversation conversations session sessions lined
+conversation conversations session sessions lined still left todo due
 """
 """Words that a question about a time and nothing else is made of."""
 
@@ -255,17 +255,26 @@ class Clock:
     session_id: str | None = None
     yesterday: Yesterday = "day"
 
+    @property
+    def is_rolling(self) -> bool:
+        """Whether yesterday and last week end now (R8)."""
+        return self.yesterday == "24 hours"
+
 
 def time_of(question: str, language: str | None, clock: Clock, reader: Reader, settings: Settings) -> Time | None:
     """The one time the question asks about, if any."""
     now, zone = clock.now, clock.zone
     if language is not None:
-        return _foreign(question, language, now, settings, zone)
+        return _foreign(question, language, clock, settings)
     talk = last_talk(reader, now, clock.session_id) if _SINCE_LAST.search(question) else None
-    window = find_window(question, now, zone, settings, talk, reach_of(question))
+    reach = reach_of(question)
+    window = find_window(question, now, zone, settings, talk, reach, clock.is_rolling)
     if window is not None:
         alone = not subject_words(question, window.text)
-        if clock.yesterday == "24 hours" and window.text.casefold() == "yesterday":
+        today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        if reach == "ahead" and window.start < today < window.end:  # what of this week is still to come
+            window = replace(window, start=today)
+        if clock.is_rolling and window.text.casefold() == "yesterday":
             window = replace(window, start=now - timedelta(days=1), end=now)
         return Time(window, alone)
     window = anchored_window(question, now, reader)
@@ -275,16 +284,19 @@ def time_of(question: str, language: str | None, clock: Clock, reader: Reader, s
 def reach_of(question: str) -> Reach:
     """Ahead where the question speaks of what is to come and not of what was."""
     text = lower_case(question)
+    if phrases("still ahead").search(text):
+        return "ahead"
     if phrases("past tense").search(text) or phrases("news").search(text):
         return "any"
     return "ahead" if phrases("ahead").search(text) or phrases("suggestion").search(text) else "any"
 
 
-def _foreign(question: str, language: str, now: datetime, settings: Settings, zone: tzinfo) -> Time | None:
+def _foreign(question: str, language: str, clock: Clock, settings: Settings) -> Time | None:
     time = foreign_time(question, language)
     if time is None:
         return None
-    window = find_window(time.english, now, zone, settings, reach="ahead" if time.ahead else "any")
+    reach: Reach = "ahead" if time.ahead else "any"
+    window = find_window(time.english, clock.now, clock.zone, settings, None, reach, clock.is_rolling)
     if window is None:
         return None
     alone = not has_subject(question, language, time)
@@ -433,6 +445,8 @@ def _of_request(text: str) -> Iterator[Demand]:
 def _of_state(asked: _LowerQuestion, kinds: set[DemandKind]) -> Iterator[Demand]:
     """What holds now or what held: by words that say so, else by the tense."""
     past, now = _past_words(asked), asked.find("now")
+    if now and now[0] == "still" and "window" in kinds:  # "what do I still have to do this week"
+        return
     if past and not now:
         yield _made("past", past)
         return

@@ -57,13 +57,19 @@ _ADJACENT = re.compile(r"[\s,]{0,8}(?:(?:back|of|in|on|during|over|at|the)\s{1,8
 class Question(Calendar):
     """The moment a question is asked, and how far it looks."""
 
-    __slots__ = ("last_talk", "reach")
+    __slots__ = ("last_talk", "reach", "rolling")
 
     def __init__(
-        self, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None, reach: Reach
+        self,
+        now: datetime,
+        zone: tzinfo,
+        settings: TimeSettings,
+        last_talk: datetime | None,
+        reach: Reach,
+        rolling: bool = True,
     ) -> None:
         super().__init__(now, zone, settings)
-        self.reach = reach
+        self.reach, self.rolling = reach, rolling
         self.last_talk = None if last_talk is None else in_utc(last_talk)
 
     def this(self, unit: str) -> Span:
@@ -332,6 +338,8 @@ def _joined(term: Term, following: Term) -> Term:
         last = right.latest(first.start + right.period - INSTANT)
     if left.latest:
         first = left.latest(last.start)
+    if last.start < first.start <= last.start + WEEK and left.unit == right.unit == "day" and right.explicit:
+        last = Span(last.start + WEEK, last.end + WEEK)  # from next Wednesday to next Friday, asked on a Thursday
     span = Span(min(first.start, last.start), max(first.end, last.end))
     start = term.word_start if term.word in _OPENERS else term.start
     return Term(start, following.end, Reading(span, explicit=left.explicit or right.explicit))
@@ -416,10 +424,14 @@ def find_window(
     settings: TimeSettings = DEFAULTS,
     last_talk: datetime | None = None,
     reach: Reach = "past",
+    rolling: bool = True,
 ) -> Window | None:
-    """The one window the question asks about, or None. Expressions that overlap are intersected."""
+    """The one window the question asks about, or None. Expressions that overlap are intersected.
+
+    `rolling` reads "last week" as the seven days before now (R8), and not as the calendar week before this one.
+    """
     try:
-        terms = terms_in(text, Question(now, zone, settings, last_talk, reach))
+        terms = terms_in(text, Question(now, zone, settings, last_talk, reach, rolling))
     except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
         return None
     time = one_time(text, terms if reach == "past" else both_times(text, terms))

@@ -102,6 +102,11 @@ def ago(match: re.Match[str], question: Question) -> Reading:
     return Reading(question.unit_around(day, unit), f"around a {unit}", frame=frame)
 
 
+@asked("fortnight", "(?:a |one )?fortnight ago(?: today)?")
+def fortnight_ago(match: re.Match[str], question: Question) -> Reading:
+    return Reading(question.unit_around(back(question.today, 2, "week"), "week"), "around a week")
+
+
 @asked(UNITS, "(?:in )?{count} (?P<unit>day|week|month)s?(?P<now> from (?:now|today))?(?! ago| before| after)")
 def in_some(match: re.Match[str], question: Question) -> Reading | None:
     """In three weeks: a day is that day, anything longer is one unit wide around it."""
@@ -266,7 +271,10 @@ _WEEK_THIRDS = ((0, 2), (2, 5), (4, 7))
 )
 @asked("coming upcoming", "(?P<the>the |this )?(?P<which>(?:up)?coming) (?P<unit>week|month|year)")
 def running(match: re.Match[str], question: Question) -> Reading | None:
-    """Last week is the seven days just gone; last month is the calendar one, "the last month" the rolling one (R8)."""
+    """Last month is the calendar one, "the last month" the rolling one; last week is the seven days just gone (R8).
+
+    As people mean it, last week is the calendar one as well.
+    """
     which, unit = lower(match["which"]), lower(match["unit"])
     if which in {"next", "coming", "upcoming"} and question.reach != "past":
         return Reading(question.whole(unit, ahead=1), unit, explicit=True)
@@ -274,7 +282,8 @@ def running(match: re.Match[str], question: Question) -> Reading | None:
         return None
     if which in {"this", "current"}:
         return Reading(question.this(unit), unit)
-    if unit == "week" or "past" in which or (match["the"] and which == "last" and unit != "quarter"):
+    rolling = question.rolling if unit == "week" else bool(match["the"]) and which == "last" and unit != "quarter"
+    if rolling or "past" in which:
         return Reading(Span(question.ago(1, unit), question.now), unit if unit == "week" else "")
     return Reading(question.whole(unit, ahead=-1), unit)
 
@@ -306,7 +315,7 @@ def calendar_unit(match: re.Match[str], saying: Saying) -> Span | None:
 @told("last next", f"(?:the )?{_UNIT} (?:before last|(?P<next>after next))")
 def far(match: re.Match[str], at: Question | Saying) -> Reading:
     unit = lower(match["unit"])
-    if isinstance(at, Question) and unit == "week":
+    if isinstance(at, Question) and unit == "week" and at.rolling:
         return Reading(Span(at.ago(2, unit), at.ago(1, unit)), unit)
     return Reading(at.whole(unit, ahead=2 if match.groupdict().get("next") else -2), unit)
 
