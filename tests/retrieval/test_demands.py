@@ -354,7 +354,7 @@ def test_the_running_conversation_is_not_the_last_one(engine: Engine) -> None:
     ("question", "expected", "kinds"),
     [
         ("Was habe ich gestern gemacht?", "06-10 to 06-11", {"window!"}),
-        ("Was habe ich letzte Woche mit Anna gemacht?", "06-04 to 06-11", {"window"}),
+        ("Was habe ich letzte Woche mit Anna gemacht?", "06-02 to 06-09", {"window"}),
         ("Was steht nächste Woche an?", "06-16 to 06-23", {"window!"}),
         ("Wie viele Bücher habe ich im März gelesen?", "03-01 to 04-01", {"window", "count"}),
         ("Wo wohne ich jetzt?", "-", {"current"}),
@@ -367,7 +367,7 @@ def test_the_running_conversation_is_not_the_last_one(engine: Engine) -> None:
         ("Qu'est-ce que j'ai fait hier ?", "06-10 to 06-11", {"window!"}),
         ("Où habite ma sœur maintenant ?", "-", {"current"}),
         ("Qu'est-ce que j'ai acheté en avril ?", "04-01 to 05-01", {"window"}),
-        ("Cosa ho fatto la settimana scorsa?", "06-04 to 06-11", {"window!"}),
+        ("Cosa ho fatto la settimana scorsa?", "06-02 to 06-09", {"window!"}),
         ("Come si chiama mia zia?", "-", {"current"}),
         ("O que eu fiz ontem?", "06-10 to 06-11", {"window!"}),
         ("Onde mora o meu filho?", "-", {"current"}),
@@ -383,6 +383,32 @@ def test_other_languages(engine: Engine, question: str, expected: str, kinds: se
 def start_since(engine: Engine, question: str, session_id: str | None) -> datetime | None:
     window = engine.recall(question, now=WEDNESDAY, session_id=session_id).query.window
     return window.start if window else None
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what did I do last week?", "06-02 to 06-09"),
+        ("what happened the week before last?", "05-26 to 06-02"),
+        ("what did I tell you a fortnight ago?", "05-25 to 06-01"),
+        ("what do I still have to do this week?", "06-11 to 06-16"),
+        ("what have we on this weekend", "06-14 to 06-16"),
+        ("what did we do this weekend", "06-07 to 06-09"),
+        ("what has Mia got on this Saturday?", "06-14 to 06-15"),
+        ("anything between next Wednesday and next Friday?", "06-18 to 06-21"),
+    ],
+)
+def test_R8_weeks_are_those_of_the_calendar_and_what_is_still_to_come_lies_ahead(
+    engine: Engine, question: str, expected: str
+) -> None:
+    assert days(engine.understand(question, now=WEDNESDAY)) == expected
+
+
+def test_R8_recipe_recall_keeps_the_readings_of_its_document(engine: Engine) -> None:
+    engine.remember("tea at four", event_at="2025-06-01T10:00:00Z")
+    window = engine.recall("what did I do last week?", recipe="recall", now=WEDNESDAY).query.window
+    assert window is not None
+    assert (f"{window.start:%m-%dT%H:%M}", f"{window.end:%m-%dT%H:%M}") == ("06-04T15:30", "06-11T15:30")
 
 
 @pytest.mark.parametrize(

@@ -325,10 +325,10 @@ def test_in_talk_questions_count_less_and_long_turns_more() -> None:
     assert column("length", candidates) == [round(log(19) - 5, 4), round(log(12) - 5, 4)]
 
 
-def test_talk_is_what_more_than_half_of_the_speakers_have_names_in() -> None:
-    people, roles = [talk(row, "why?") for row in (1, 2)], [chat(row, "why?", "Assistant") for row in (3, 4)]
-    assert column("statement", [*people, roles[0]]) == [-1.0, -1.0, -1.0]
-    assert column("statement", [*people, *roles]) == [0.0] * 4
+def test_what_a_household_tells_its_assistant_is_not_talk() -> None:
+    people, role = [talk(row, "why?") for row in (1, 2)], chat(3, "why?", "Assistant")
+    assert column("statement", people) == [-1.0, -1.0]
+    assert column("statement", [*people, role]) == [0.0] * 3
     assert column("statement", [said(found(row), "why?") for row in (1, 2)]) == [0.0, 0.0]
 
 

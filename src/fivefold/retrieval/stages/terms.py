@@ -290,8 +290,10 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
         return table.zeros()
     notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in table.candidates]
     said = table.column("said" in note for note in notes)
-    sure = 1.0 if decides or not table.people else IN_TALK
-    return sure * (said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0))
+    sure = np.float32(1.0 if decides or not table.people else IN_TALK)
+    return np.asarray(
+        sure * (said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0))
+    )
 
 
 def _order(table: Table) -> Vector:
