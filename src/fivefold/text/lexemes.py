@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHORT, LONG_TEXTS = 2_000, 4
+MAX_SHORT_CHARACTERS, MAX_LONG_TEXTS = 2_000, 4
 """Characters of a text that counts as short, and how many longer ones a cache keeps: a text may be very long."""
 
 _CLEARS: list[Callable[[], None]] = []
@@ -31,12 +31,12 @@ def text_cache(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
     """The results of a function for the latest `size` short texts and a few long ones."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        short, long = lru_cache(maxsize=size)(function), lru_cache(maxsize=LONG_TEXTS)(function)
+        short, long = lru_cache(maxsize=size)(function), lru_cache(maxsize=MAX_LONG_TEXTS)(function)
         _CLEARS.extend((short.cache_clear, long.cache_clear))
 
         @wraps(function)
         def cached(text: str) -> T:
-            return short(text) if len(text) <= SHORT else long(text)
+            return short(text) if len(text) <= MAX_SHORT_CHARACTERS else long(text)
 
         return cached
 
