@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fivefold.models.shipped import FOLDER, BadModel, Tensor, unpack
 from fivefold.models.weights.features import COUNT
 from fivefold.models.weights.features import features as features
 from fivefold.values.query import Curve, Decay, Weights
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Matrix, Vector
 
 Intent = Literal["semantic", "temporal", "frequency", "mixed"]
 
@@ -148,7 +147,6 @@ def _warn_once(reason: str) -> None:
 
 
 FILE = "signals.bin"
-Matrix = npt.NDArray[np.float32]
 
 CURVES: tuple[Curve, ...] = ("linear", "exponential", "gaussian", "none")
 """The curves to choose from; the linear one runs over the candidates, from the oldest to the newest (D2)."""
