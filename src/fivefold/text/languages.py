@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import lzma
 import re
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fivefold.text.lexemes import bare, empty_on_forget, stop_words, text_cache
+from fivefold.text.stemmers import stem
 
 LANGUAGES = ("de", "es", "fr", "it", "pt")
 MAX_PHRASE_WORDS = 5
@@ -26,17 +26,9 @@ MIN_PART_LETTERS = 3
 
 Glosses = tuple[str, ...]
 
-_STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
 _JOINTS = re.compile(r"[_'’-]+")
 _LINKS = ("", "s", "n", "es", "en", "e")
 """Letters by which German joins the parts of a compound."""
-
-_stemming = threading.Lock()
-"""The pure-Python stemmers keep their state in the object, so two threads must not share a call."""
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,6 @@ class Lexicon:
     """Of forms without accents, those that a form with accents becomes."""
     english: frozenset[str]
     """English words: those of the glosses, and the smallest."""
-    stemmer: _Stemmer
 
     def word(self, form: str) -> Glosses | None:
         """The glosses of one word: as it is, without accents, by its stem, or in German by its parts."""
@@ -60,7 +51,7 @@ class Lexicon:
         return self.bare_forms.get(plain) or self.forms.get(plain)
 
     def look_up(self, form: str) -> Glosses | None:
-        known = self.forms.get(form) or self.without_accents(form) or self.forms.get(STEM + stem(self.stemmer, form))
+        known = self.forms.get(form) or self.without_accents(form) or self.forms.get(STEM + stem(self.language, form))
         return known or (self._compound(form) if self.language == "de" else None)
 
     def _compound(self, form: str) -> Glosses | None:
@@ -94,7 +85,7 @@ def lexicon(language: str) -> Lexicon:
         if (key := plain.get(form, form)) in accented:
             bare_forms.setdefault(key, glosses)
     known = frozenset(" ".join(spoken).lower().split()) | stop_words()
-    return Lexicon(language, forms, bare_forms, known, stemmer_of(language))
+    return Lexicon(language, forms, bare_forms, known)
 
 
 @lru_cache(maxsize=20_000)
@@ -117,20 +108,6 @@ def everyday(language: str) -> Iterator[tuple[str, Glosses]]:
 
 def _data(name: str) -> bytes:
     return resources.files("fivefold.text").joinpath("data", "glosses", name).read_bytes()
-
-
-def stemmer_of(language: str) -> _Stemmer:
-    """The stemmer of that language."""
-    import snowballstemmer
-
-    stemmer: _Stemmer = snowballstemmer.stemmer(_STEMMERS[language])
-    return stemmer
-
-
-def stem(stemmer: _Stemmer, form: str) -> str:
-    """The stem of a form, by any thread."""
-    with _stemming:
-        return stemmer.stemWord(form)
 
 
 MAX_READ_CHARACTERS = 400

@@ -7,17 +7,14 @@ strings stay whole and give their parts as well. Scripts written without spaces 
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache, wraps
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
-if TYPE_CHECKING:
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
+from fivefold.text.stemmers import stem
 
 T = TypeVar("T")
 
@@ -141,8 +138,7 @@ def _stem(word: str) -> str:
     word = word[:_MAX_LEXEME]
     if not (word.isascii() and word.isalpha() and len(word) > 2):
         return word
-    with _stemming:
-        return str(_stemmer().stemWord(word))
+    return stem("en", word)
 
 
 def _bare(word: str) -> str:
@@ -154,17 +150,6 @@ def _bare(word: str) -> str:
 
 def _unique(*words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
-
-
-_stemming = threading.Lock()
-"""The pure-Python stemmer keeps its state in the object, so two threads must not share a call."""
-
-
-@cache
-def _stemmer() -> EnglishStemmer:
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
-    return EnglishStemmer()
 
 
 Gender = Literal["f", "m", "n"]
