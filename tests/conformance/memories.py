@@ -267,8 +267,8 @@ class MemoryLaws(StoreFixtures):
     def test_a_batch_that_fails_leaves_nothing_and_the_one_before_stays(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pipeline, "BATCH", 4)
-        monkeypatch.setattr(pipeline, "EMBEDDED", 2)
+        monkeypatch.setattr(pipeline, "MAX_BATCH_RECORDS", 4)
+        monkeypatch.setattr(pipeline, "MAX_EMBEDDED_RECORDS", 2)
         engine = opened(store, embedder=Failing(after=3))
         with pytest.raises(RuntimeError, match="went away"):
             engine.remember_many(

@@ -17,12 +17,12 @@ from training.adaptation.simulate import MARGIN, USERS, User, differences, feedb
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.learning.adaptation import (
-    BOUND,
+    MAX_GAIN,
+    MAX_OFFSET_SPREAD,
     NO_DECAY,
     NONE,
     OVER_CANDIDATES,
     STEP,
-    SURE,
     Adaptation,
     QueryDecay,
     ShownHit,
@@ -41,7 +41,7 @@ from fivefold.values.query import Decay, Query, Weights, Window
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 GLOBAL = Weights(0.6, 0.25, 0.15, "model m1")
-TAUGHT = Adaptation((-0.3, 0.4, -0.1), 8.0, SURE, 12, NOW)
+TAUGHT = Adaptation((-0.3, 0.4, -0.1), 8.0, MAX_GAIN, 12, NOW)
 
 shares = st.floats(0, 1)
 hits = st.builds(ShownHit, shares, shares, shares, st.booleans())
@@ -86,8 +86,8 @@ def test_d12_whatever_is_fed_back_no_weight_moves_beyond_the_bound(
     for shown in lists:
         state = learn(state, before, shown, NOW)
     assert sum(state.offsets) == pytest.approx(0, abs=1e-9)
-    assert max(state.offsets) - min(state.offsets) <= BOUND + 1e-9
-    after = adapt(before, replace(state, gain=SURE), NOW)
+    assert max(state.offsets) - min(state.offsets) <= MAX_OFFSET_SPREAD + 1e-9
+    after = adapt(before, replace(state, gain=MAX_GAIN), NOW)
     assert sum(triple(after)) == pytest.approx(1)
     for old, new in zip(triple(before), triple(after), strict=True):
         assert old / 3 - 1e-9 <= new <= old * 3 + 1e-9
@@ -121,7 +121,7 @@ def test_what_cannot_be_read_begins_anew(data: dict[str, object] | None) -> None
 
 def test_a_stored_offset_out_of_bounds_is_drawn_back() -> None:
     read = load_adaptation(TAUGHT.to_dict() | {"offsets": [50.0, -50.0, 0.0], "steepness": 1e9})
-    assert max(read.offsets) - min(read.offsets) == pytest.approx(BOUND)
+    assert max(read.offsets) - min(read.offsets) == pytest.approx(MAX_OFFSET_SPREAD)
     assert read.steepness == 30
 
 
@@ -159,7 +159,7 @@ def test_the_trace_shows_both_triples() -> None:
 def test_without_foresight_the_global_weights_stay() -> None:
     assert adapt(GLOBAL, NONE, NOW) is GLOBAL
     assert adapt(GLOBAL, replace(TAUGHT, gain=-1.0), NOW) is GLOBAL
-    half = adapt(GLOBAL, replace(TAUGHT, gain=SURE / 2), NOW)
+    half = adapt(GLOBAL, replace(TAUGHT, gain=MAX_GAIN / 2), NOW)
     assert GLOBAL.recency < half.recency < adapt(GLOBAL, TAUGHT, NOW).recency
 
 
@@ -171,7 +171,7 @@ def test_a_weight_of_zero_stays_zero() -> None:
 def test_a_correction_fades_with_disuse_and_a_new_start_is_none() -> None:
     later = fade(TAUGHT, NOW + timedelta(days=90))
     assert later.offsets == pytest.approx((-0.15, 0.2, -0.05))
-    assert later.gain == pytest.approx(SURE / 2)
+    assert later.gain == pytest.approx(MAX_GAIN / 2)
     assert fade(TAUGHT, NOW - timedelta(days=90)) == TAUGHT
     halved = replace(TAUGHT, offsets=(-0.15, 0.2, -0.05))
     assert triple(adapt(GLOBAL, TAUGHT, NOW + timedelta(days=45))) == pytest.approx(triple(adapt(GLOBAL, halved, NOW)))
@@ -227,7 +227,7 @@ def test_the_simulation_is_seeded() -> None:
     drawn = [question(np.random.default_rng(5)) for _ in range(2)]
     assert drawn[0].weights == drawn[1].weights
     assert (drawn[0].signals == drawn[1].signals).all()
-    assert log(3) == BOUND
+    assert log(3) == MAX_OFFSET_SPREAD
 
 
 # The decay chosen for a question: a few dozen by hand, and the laws of every choice (D12).

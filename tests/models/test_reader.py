@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
 from fivefold.models.bert import word_pieces
-from fivefold.models.reader import FILE, LONGEST, PairReader, Said, SaidPair, pair_reader, token_rows
+from fivefold.models.reader import FILE, MAX_TEXT_TOKENS, PairReader, Said, SaidPair, pair_reader, token_rows
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (
@@ -47,7 +47,7 @@ def test_a_row_has_both_texts_and_says_where_the_second_begins() -> None:
 
 def test_a_long_text_is_cut() -> None:
     ((row, newer),) = token_rows(word_pieces(), [pair("word " * 500, "word " * 500)])
-    assert (len(row), newer) == (2 * LONGEST + 3, LONGEST + 2)
+    assert (len(row), newer) == (2 * MAX_TEXT_TOKENS + 3, MAX_TEXT_TOKENS + 2)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ import pytest
 from fivefold.errors import MissingExtra, RerankerError
 from fivefold.models.bert import word_pieces
 from fivefold.models.rerankers import (
-    BEFORE,
-    DIGEST,
+    DIGEST_BYTES,
     FILE,
-    QUESTION,
-    TEXT,
+    MAX_BEFORE_TOKENS,
+    MAX_MEMORY_TOKENS,
+    MAX_QUESTION_TOKENS,
     FastEmbedReranker,
     Hosted,
     Local,
@@ -159,8 +159,16 @@ def test_the_first_of_question_and_text_and_the_last_of_before_are_read() -> Non
     pieces = word_pieces()
     (row,), start = token_rows(pieces, "one " * 99 + "end", [Passage("two " * 199, "start " + "three " * 99)])
     words = [list(pieces.vocabulary)[i] for i in row]
-    assert start == QUESTION + 2
-    assert words == ["[CLS]", *["one"] * QUESTION, "[SEP]", *["two"] * TEXT, "[SEP]", *["three"] * BEFORE, "[SEP]"]
+    assert start == MAX_QUESTION_TOKENS + 2
+    assert words == [
+        "[CLS]",
+        *["one"] * MAX_QUESTION_TOKENS,
+        "[SEP]",
+        *["two"] * MAX_MEMORY_TOKENS,
+        "[SEP]",
+        *["three"] * MAX_BEFORE_TOKENS,
+        "[SEP]",
+    ]
 
 
 # A damaged install
@@ -254,7 +262,7 @@ def test_it_keeps_digests_and_no_text() -> None:
     assert kept.of(judge, "which?", [Passage(text)], 1.0) == ([0.5], 1)
     (key,) = kept._scores
     assert isinstance(key, bytes)
-    assert len(key) == DIGEST
+    assert len(key) == DIGEST_BYTES
 
 
 def test_parts_do_not_run_into_each_other() -> None:

@@ -17,9 +17,9 @@ from fivefold.models.embedders import DEFAULT, Embedder, choice_of, embedder
 from fivefold.models.shipped import MAGIC, BadModel, Contents, Tensor, pack
 from fivefold.models.weights import (
     FALLBACK,
-    LONGEST,
+    MAX_HALF_LIFE_DAYS,
+    MIN_HALF_LIFE_DAYS,
     SHAPES,
-    SHORTEST,
     WIDTHS,
     SignalHeads,
     Times,
@@ -204,8 +204,8 @@ def test_D12_a_time_in_numbers_by_hand() -> None:
 def test_D12_half_lives_are_counted_from_the_named_time_else_by_the_span() -> None:
     assert Times(begins=7.0, span=240.0).unit == 7.0
     assert Times(span=240.0).unit == pytest.approx(10.0)
-    assert Times().unit == SHORTEST
-    assert Times(begins=1e9).unit == LONGEST
+    assert Times().unit == MIN_HALF_LIFE_DAYS
+    assert Times(begins=1e9).unit == MAX_HALF_LIFE_DAYS
 
 
 def test_D12_the_decay_by_hand() -> None:
@@ -222,7 +222,7 @@ def test_D12_the_linear_curve_runs_over_the_candidates() -> None:
 
 
 def test_D12_a_half_life_stays_within_bounds() -> None:
-    for raw, begins, bound in ((-50.0, 7.0, SHORTEST), (50.0, 1e4, LONGEST), (50.0, 1.0, exp(8))):
+    for raw, begins, bound in ((-50.0, 7.0, MIN_HALF_LIFE_DAYS), (50.0, 1e4, MAX_HALF_LIFE_DAYS), (50.0, 1.0, exp(8))):
         bias = np.array([0, 1, 0, 0, raw], dtype=np.float32)
         half_life = heads(decay_2_bias=bias).decay(HIDDEN, Times(begins=begins))[0].half_life_days
         assert half_life == pytest.approx(bound)

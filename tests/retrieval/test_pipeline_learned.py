@@ -12,7 +12,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
+from fivefold.learning.adaptation import MAX_OFFSET_SPREAD, NONE, load_adaptation
 from fivefold.learning.reranker import learned_reranker
 from fivefold.learning.training import MIN_RECALLS as LEAST
 from fivefold.models.shipped import Contents, pack
@@ -222,7 +222,7 @@ def test_the_correction_stays_within_its_bound(engine: Engine) -> None:
         after / before
         for after, before in zip((found.similarity, found.recency, found.frequency), found.before, strict=True)
     ]
-    assert max(ratios) / min(ratios) <= math.exp(BOUND) + 1e-6
+    assert max(ratios) / min(ratios) <= math.exp(MAX_OFFSET_SPREAD) + 1e-6
 
 
 def test_saying_it_twice_counts_once(engine: Engine) -> None:

@@ -36,7 +36,7 @@ MODULES = (
     "rich.console",
     "rich.table",
     "rich.text",
-    "snowballstemmer",
+    "fivefold.text.stemmers",
     "tokenizers",
 )
 """What most commands import. None of it starts a thread, which a fork would lose, or looks at the terminal."""

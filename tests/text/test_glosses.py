@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.languages import LANGUAGES, STEM, everyday, gloss, lexicon, stem, stemmer_of
+from fivefold.text.languages import LANGUAGES, STEM, everyday, gloss, lexicon
+from fivefold.text.stemmers import stem
 
 
 @pytest.mark.parametrize(
@@ -57,9 +58,9 @@ def test_every_language_has_the_everyday_words(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_everyday_word_is_also_known_by_its_stem(language: str) -> None:
     """The stems are made by `training.glosses.train`, which runs again when the everyday words change."""
-    known, stemmer = lexicon(language), stemmer_of(language)
+    known = lexicon(language)
     words = [form for form, english in everyday(language) if " " not in form and english != ("",)]
-    assert [form for form in words if f"{STEM}{stem(stemmer, form)}" not in known.forms] == []
+    assert [form for form in words if f"{STEM}{stem(language, form)}" not in known.forms] == []
 
 
 def test_words_that_were_learned_are_known() -> None:

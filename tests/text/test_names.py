@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.text import names
 from fivefold.text.lexemes import common_words, stop_words
-from fivefold.text.names import LONGEST, MAX_TOPICS, mentions
+from fivefold.text.names import MAX_NAME_CHARACTERS, MAX_TOPICS, mentions
 from fivefold.values.entities import Mention
 from fivefold.values.memory import ROLES
 
@@ -211,12 +211,11 @@ def test_no_common_or_stop_word_is_a_name_in_the_sample() -> None:
 def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
     found = mentions(f"Priya, {piece * (100_000 // len(piece))}")
     assert Mention("Priya", "name") in found
-    assert all(len(item.name) <= LONGEST for item in found)
+    assert all(len(item.name) <= MAX_NAME_CHARACTERS for item in found)
 
 
 def test_what_is_longer_than_a_name_is_passed_over_and_its_neighbours_are_found() -> None:
-    long = "x_" * LONGEST
-    assert mentions(f"Priya {long}y has {'Bob ' * LONGEST}and the {'kettle' * LONGEST} E-47821") == (
-        Mention("E-47821", "identifier"),
-        Mention("Priya", "name"),
-    )
+    long = "x_" * MAX_NAME_CHARACTERS
+    assert mentions(
+        f"Priya {long}y has {'Bob ' * MAX_NAME_CHARACTERS}and the {'kettle' * MAX_NAME_CHARACTERS} E-47821"
+    ) == (Mention("E-47821", "identifier"), Mention("Priya", "name"))

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.text.passages import (
-    BEFORE,
-    LONGEST,
-    PASSAGE,
+    MAX_BEFORE_CHARACTERS,
+    MAX_READ_CHARACTERS,
+    PASSAGE_CHARACTERS,
     end_of,
     passage_span,
     passage_spans,
@@ -48,7 +48,7 @@ def test_passages_cover_a_text_in_their_order(piece: str, times: int) -> None:
 
 
 def test_a_text_that_is_read_at_once_is_one_passage() -> None:
-    for content in ("", "kettle", "x" * LONGEST, SENTENCE * 20):
+    for content in ("", "kettle", "x" * MAX_READ_CHARACTERS, SENTENCE * 20):
         assert texts(content) == [content]
 
 
@@ -66,14 +66,14 @@ def test_passages_end_with_paragraphs_sentences_or_words() -> None:
 def test_passages_are_of_about_equal_length() -> None:
     for content in ("kettle " * 144, SENTENCE * 300, "x" * 20_001, PARAGRAPH * 77):
         lengths = [len(text) for text in texts(content.strip())]
-        assert max(lengths) <= 1.2 * PASSAGE
-        assert min(lengths) >= 0.4 * PASSAGE
+        assert max(lengths) <= 1.2 * PASSAGE_CHARACTERS
+        assert min(lengths) >= 0.4 * PASSAGE_CHARACTERS
 
 
 def test_scripts_that_are_read_letter_by_letter_have_shorter_passages() -> None:
     assert texts("我住在利兹。" * 40) == ["我住在利兹。" * 40]
     chinese = texts("我住在利兹。" * 400)
-    assert all(len(text) <= 1.2 * PASSAGE / 4 for text in chinese)
+    assert all(len(text) <= 1.2 * PASSAGE_CHARACTERS / 4 for text in chinese)
     assert all(text.endswith("。") for text in chinese)
 
 
@@ -88,7 +88,7 @@ def test_each_passage_carries_speaker_and_date_and_what_stands_before_it() -> No
     for one, other in zip([first, *others], others, strict=False):
         assert other.text.startswith("Caroline (8 May 2023): The river")
         assert one.text.endswith(other.before)
-        assert 0 < len(other.before) <= BEFORE
+        assert 0 < len(other.before) <= MAX_BEFORE_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_each_passage_carries_speaker_and_date_and_what_stands_before_it() -> No
     [
         ("short", "short"),
         ("w " + "kettle " * 99, "kettle " * 42),
-        ("東" * 999, "東" * BEFORE),
-        ("x" * 999, "x" * BEFORE),
+        ("東" * 999, "東" * MAX_BEFORE_CHARACTERS),
+        ("x" * 999, "x" * MAX_BEFORE_CHARACTERS),
     ],
 )
 def test_the_end_of_a_text_begins_with_a_word(text: str, end: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.models.rerankers import SCORES
-from fivefold.text.lexemes import LONG_TEXTS, SHORT, empty_text_caches, text_cache, words_of
+from fivefold.text.lexemes import MAX_LONG_TEXTS, MAX_SHORT_CHARACTERS, empty_text_caches, text_cache, words_of
 from fivefold.values.vectors import Passage
 from tests.support.judges import Judge
 from tests.support.toy_engine import Toy, toy
@@ -41,7 +41,7 @@ def test_few_long_texts_are_kept() -> None:
         asked.append(len(text))
         return text[-1]
 
-    texts = ["x" * (SHORT + 1 + number) for number in range(LONG_TEXTS + 1)]
+    texts = ["x" * (MAX_SHORT_CHARACTERS + 1 + number) for number in range(MAX_LONG_TEXTS + 1)]
     for text in (*texts, texts[0], texts[-1]):
         last(text)
     assert len(asked) == len(texts) + 1  # the first had gone, the last had not

@@ -365,7 +365,7 @@ def test_an_export_comes_back_in_batches_of_any_size(
     engine.export_jsonl(path)
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*reversed(lines), '{"content": "One more", "id": "more"}']) + "\n", "utf-8")
-    monkeypatch.setattr(pipeline, "BATCH", size)
+    monkeypatch.setattr(pipeline, "MAX_BATCH_RECORDS", size)
     with fivefold.open(tmp_path / "copy.db", embedder="wordllama") as copy:
         report = copy.import_jsonl(path)
         assert len(report.stored) == len(lines) + 1

@@ -426,7 +426,7 @@ def linked(engine: Engine) -> set[tuple[str, str]]:
 
 
 def test_they_are_linked_as_if_each_were_written_now(uncompared: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "PAGE", 3)
+    monkeypatch.setattr(relations, "MAX_PAGE_MEMORIES", 3)
     assert linked(uncompared) == set()
     expected = {("new", "old"), ("latest", "old"), ("latest", "new")}
     report = uncompared.link_repeats()

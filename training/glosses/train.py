@@ -19,6 +19,7 @@ from training.glosses.pairs import CODES, training_pairs
 
 from fivefold.text import languages as gloss_lexicon
 from fivefold.text.lexemes import stop_words
+from fivefold.text.stemmers import stem
 
 TARGET = Path(gloss_lexicon.__file__).parent / "data" / "glosses"
 FEWEST = 0.9
@@ -58,12 +59,11 @@ def learn(folder: Path, language: str) -> dict[str, str]:
 
 def stems(glosses: Mapping[str, str], language: str) -> dict[str, str]:
     """The gloss of each stem: of the first everyday word that has it, else of the most frequent other."""
-    stemmer = gloss_lexicon.stemmer_of(language)
     hand = {form: "/".join(english).replace(" ", "_") for form, english in gloss_lexicon.everyday(language)}
     found: dict[str, str] = {}
     for form, english in (*hand.items(), *glosses.items()):
         if " " not in form and english:
-            found.setdefault(f"{gloss_lexicon.STEM}{gloss_lexicon.stem(stemmer, form)}", english)
+            found.setdefault(f"{gloss_lexicon.STEM}{stem(language, form)}", english)
     return found
 
 

@@ -20,9 +20,9 @@ from training.reader.pair_reader import PairReader, load, student_words
 from training.reader.pairs import RELATIONS, read_pairs
 
 from fivefold.models.bert import WordPieces
-from fivefold.models.reader import LONGEST
+from fivefold.models.reader import MAX_TEXT_TOKENS
 
-PLACES = 2 * LONGEST + 3
+PLACES = 2 * MAX_TEXT_TOKENS + 3
 """The tokens of a row at most: two texts and three marks."""
 
 
@@ -60,7 +60,7 @@ def graph_of(model: PairReader, rows: Rows | None, by: Calibration) -> onnx.Mode
     first = graph.add("Gather", hidden, graph.constant("first", np.array(0, dtype=np.int64)), axis=1)
     both = graph.add("Concat", first, mean(graph, hidden), axis=1)
     add_heads(graph, both, {name: value.numpy() for name, value in model.state_dict().items()}, by)
-    about = {"base": "all-MiniLM-L6-v2 (Apache-2.0)", "relations": " ".join(RELATIONS), "longest": str(LONGEST)}
+    about = {"base": "all-MiniLM-L6-v2 (Apache-2.0)", "relations": " ".join(RELATIONS), "longest": str(MAX_TEXT_TOKENS)}
     outputs = {"logits": ("rows", 3), "chances": ("rows", 3), "answers": ("rows", 1)}
     return graph.model(["input_ids", "attention_mask", "token_type_ids"], outputs, about)
 

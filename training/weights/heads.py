@@ -11,7 +11,7 @@ from training.weights.lists import Lists
 from training.weights.network import WeightNetwork
 
 from fivefold.models.shipped import Contents, pack
-from fivefold.models.weights import CURVES, MOST, SEEN, TIMES, WIDTH, WIDTHS
+from fivefold.models.weights import CURVES, MAX_LOG_LIFE, SEEN, TIMES, WIDTH, WIDTHS
 
 SHARE = 0.02
 """What the lists count next to the loss of the weights."""
@@ -35,7 +35,7 @@ class Heads(nn.Module):
     def curves(self, hidden: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
         """The chance of each curve, and the logarithm of the half-life in the question's unit."""
         raw = self.decay["2"](torch.relu(self.decay["1"](torch.cat([hidden, times], dim=1))))
-        return torch.softmax(raw[:, : len(CURVES)], dim=1), raw[:, -1].clamp(-MOST, MOST)
+        return torch.softmax(raw[:, : len(CURVES)], dim=1), raw[:, -1].clamp(-MAX_LOG_LIFE, MAX_LOG_LIFE)
 
     def weights(self, hidden: Tensor, weights: Tensor, signals: Tensor, mask: Tensor) -> Tensor:
         """The weights of each candidate: attention over the candidates, then over the signals' descriptors."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import pack_features
-from fivefold.models.weights.features import READ, cues, past
+from fivefold.models.weights.features import MAX_READ_CHARACTERS, cues, past
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
@@ -74,7 +74,7 @@ def weight_signals(recall: Recall) -> dict[str, Any] | None:
 Array: TypeAlias = npt.NDArray[np.float64]
 Triple: TypeAlias = tuple[float, float, float]
 
-BOUND = log(3)
+MAX_OFFSET_SPREAD = log(3)
 """How far apart two offsets may lie: no weight becomes more than three times, or less than a third, of the global."""
 
 POSITION = 0.5
@@ -86,16 +86,16 @@ FADE = Decay("exponential", 90.0)
 STEP = 0.16
 """How far one feedback moves the offsets along their gradient."""
 
-PULL = 0.997
+OFFSETS_KEPT = 0.997
 """What remains of the offsets after each feedback: without confirmation they return to the global weights."""
 
-MEMORY = 0.98
+GAIN_KEPT = 0.98
 """What remains of the earlier gain after each feedback: about the last fifty count."""
 
-SURE = 4.0
+MAX_GAIN = 4.0
 """The gain, in nats, at which the correction counts in full; it grows no further, so that a new taste shows soon."""
 
-SURPRISE = 1.0
+MAX_SURPRISE = 1.0
 """The most that a single feedback says, in nats, for or against the correction."""
 
 STEEPNESS = (0.5, 6.0, 30.0)
@@ -115,7 +115,7 @@ class Adaptation(Value):
     @property
     def trust(self) -> float:
         """The share of the correction that counts, 0..1: nothing before it has predicted better."""
-        return max(0.0, min(1.0, self.gain / SURE))
+        return max(0.0, min(1.0, self.gain / MAX_GAIN))
 
 
 NONE = Adaptation()
@@ -148,14 +148,14 @@ def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], no
     offsets = np.array(before.offsets)
     without = likelihood(signals, used, normalized, before.steepness)
     corrected = likelihood(signals, used, _correct(normalized, offsets), before.steepness)
-    foresight = max(-SURPRISE, min(SURPRISE, corrected.log - without.log))
+    foresight = max(-MAX_SURPRISE, min(MAX_SURPRISE, corrected.log - without.log))
     least, _, most = STEEPNESS
-    steepness = before.steepness * exp(STEP * max(-SURPRISE, min(SURPRISE, corrected.by_steepness)))
+    steepness = before.steepness * exp(STEP * max(-MAX_SURPRISE, min(MAX_SURPRISE, corrected.by_steepness)))
     return replace(
         before,
-        offsets=_bound(PULL * offsets + STEP * corrected.by_offset),
+        offsets=_bound(OFFSETS_KEPT * offsets + STEP * corrected.by_offset),
         steepness=max(least, min(most, steepness)),
-        gain=max(-SURE, min(SURE, MEMORY * before.gain + foresight)),
+        gain=max(-MAX_GAIN, min(MAX_GAIN, GAIN_KEPT * before.gain + foresight)),
         count=before.count + 1,
         updated_at=max(now, before.updated_at or now),
     )
@@ -221,7 +221,7 @@ def _bound(offsets: Array) -> Triple:
     """Centred on 0, and scaled to the bound where they spread too far."""
     centred = offsets - offsets.mean()
     spread = float(np.ptp(centred))
-    return _triple(centred * (BOUND / spread) if spread > BOUND else centred)
+    return _triple(centred * (MAX_OFFSET_SPREAD / spread) if spread > MAX_OFFSET_SPREAD else centred)
 
 
 def _normalize(weights: Weights) -> Array | None:
@@ -326,7 +326,7 @@ def _until(curve: Curve, reach: float, window: Window) -> QueryDecay:
 
 def _by_words(query: Query, span_days: float) -> QueryDecay:
     """By the words that say how new the answer should be, then by the intent."""
-    text = query.text[:READ].lower()
+    text = query.text[:MAX_READ_CHARACTERS].lower()
     if hit := _MOMENT.search(text):
         return QueryDecay(Decay("exponential", MOMENT_DAYS), f"{hit[0]!r} asks for the last hours")
     if hit := _NEWS.search(text):

@@ -178,7 +178,7 @@ Ids = npt.NDArray[np.int64]
 Inputs = Mapping[str, Ids]
 
 MAX_TOKENS = 256
-ROUND = 8
+MAX_ROUND_ROWS = 8
 """Rows that a thread runs before its call goes on: handing over each row alone would take longer."""
 
 
@@ -249,8 +249,8 @@ class Session:
         def run(places: Sequence[int]) -> list[tuple[int, list[Any]]]:
             return [(place, self.run(outputs, rows[place])) for place in places]
 
-        for start in range(0, len(order), ROUND * CORES.parts):
-            chosen = order[start : start + ROUND * CORES.parts]
+        for start in range(0, len(order), MAX_ROUND_ROWS * CORES.parts):
+            chosen = order[start : start + MAX_ROUND_ROWS * CORES.parts]
             first, *others = (chosen[part :: CORES.parts] for part in range(min(CORES.parts, len(chosen))))
             waiting = [CORES.helpers.submit(run, other) for other in others]
             yield from run(first)

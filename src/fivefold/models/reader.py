@@ -13,10 +13,10 @@ from fivefold.errors import ReaderError
 from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.values.vectors import Matrix, Vector
 
-LONGEST = 72
+MAX_TEXT_TOKENS = 72
 """Word pieces read of each text."""
 
-PIECE = 12
+MAX_PIECE_CHARACTERS = 12
 """Characters a word piece may have on average; what lies beyond is not worth tokenising."""
 
 ASSISTANT = frozenset({"assistant", "agent", "ai", "bot", "model", "system"})
@@ -37,7 +37,7 @@ class Said:
     def line(self) -> str:
         """The text after its speaker, as the model reads it."""
         speaker = "assistant" if self.by_assistant else self.speaker.strip().lower() or "user"
-        return f"{speaker}: {self.text[: PIECE * LONGEST]}"
+        return f"{speaker}: {self.text[: MAX_PIECE_CHARACTERS * MAX_TEXT_TOKENS]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SaidPair:
 def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
     """A row a pair, `[CLS] older [SEP] newer [SEP]`, and where the newer begins; equal texts are split once."""
     lines = dict.fromkeys(said.line for pair in pairs for said in (pair.older, pair.newer))
-    ids = {line: pieces.ids(line)[:LONGEST] for line in lines}
+    ids = {line: pieces.ids(line)[:MAX_TEXT_TOKENS] for line in lines}
     rows = []
     for pair in pairs:
         older, newer = ids[pair.older.line], ids[pair.newer.line]

@@ -71,7 +71,7 @@ CACHE_SIZE = 50_000
 One takes about 200 bytes, however long its text.
 """
 
-DIGEST = 16
+DIGEST_BYTES = 16
 """Bytes that stand for model, question and text."""
 
 
@@ -109,7 +109,7 @@ class Scores:
 
     def _digest(self, pin: str, question: str, passage: Passage) -> bytes:
         """Each part with its length before it, so that no two lists of parts are one text."""
-        digest = hashlib.blake2b(key=self._key, digest_size=DIGEST)
+        digest = hashlib.blake2b(key=self._key, digest_size=DIGEST_BYTES)
         for part in (pin, question, passage.text, passage.before):
             encoded = part.encode("utf-8", "surrogatepass")
             digest.update(len(encoded).to_bytes(8))
@@ -177,10 +177,10 @@ def _in_order(results: Sequence[dict[str, Any]], count: int) -> list[float]:
 
 FILE = "fivefold-reranker.onnx"
 
-QUESTION, TEXT, BEFORE = 40, 96, 16
+MAX_QUESTION_TOKENS, MAX_MEMORY_TOKENS, MAX_BEFORE_TOKENS = 40, 96, 16
 """Word pieces read of each: the first of question and text, the last of the turn before."""
 
-PIECE = 12
+MAX_PIECE_CHARACTERS = 12
 """Characters a word piece may have on average; what lies beyond is not worth tokenising."""
 
 
@@ -205,12 +205,12 @@ class Local(ShippedModel):
 
 def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
     """A row a passage, `[CLS] question [SEP] memory [SEP] end of what came before [SEP]`, and where memories begin."""
-    question_ids = pieces.ids(question)[:QUESTION]
+    question_ids = pieces.ids(question)[:MAX_QUESTION_TOKENS]
     rows = []
     for passage in passages:
-        before = pieces.ids(passage.before[-PIECE * BEFORE :])[-BEFORE:]
+        before = pieces.ids(passage.before[-MAX_PIECE_CHARACTERS * MAX_BEFORE_TOKENS :])[-MAX_BEFORE_TOKENS:]
         end = [*before, pieces.sep] if before else []
-        memory = pieces.ids(passage.text[: PIECE * TEXT])[:TEXT]
+        memory = pieces.ids(passage.text[: MAX_PIECE_CHARACTERS * MAX_MEMORY_TOKENS])[:MAX_MEMORY_TOKENS]
         rows.append([pieces.cls, *question_ids, pieces.sep, *memory, pieces.sep, *end])
     return rows, len(question_ids) + 2
 

@@ -40,7 +40,7 @@ from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Json, Value
 from fivefold.values.times import new_id, utc_now
 from fivefold.values.validate import checked_name, is_name
-from fivefold.writing.queue_entries import check_messages, check_records, entries_of, write_entries
+from fivefold.writing.queue_entries import check_entries, entries_of, write_entries
 
 QUEUE_BYTES = 64_000_000
 """Bytes of one namespace that may wait."""
@@ -109,14 +109,14 @@ class WriteQueue:
     ) -> QueuedWrite:
         """Accept records, all or none. The same `write` again is accepted once."""
         space = space_of(self._engines, checked_name(namespace, "namespace"))
-        return self._add(space.name, *check_records(space, records), key_id, write)
+        return self._add(space.name, *check_entries(space, records), key_id, write)
 
     def add_messages(
         self, namespace: str, messages: Sequence[object], session_id: str, key_id: str | None, write: str | None = None
     ) -> QueuedWrite:
         """Accept the messages of a conversation, all or none."""
         space = space_of(self._engines, checked_name(namespace, "namespace"))
-        return self._add(space.name, *check_messages(space, messages, session_id), key_id, write)
+        return self._add(space.name, *check_entries(space, messages, session_id), key_id, write)
 
     def write(self, namespace: str, id: str) -> QueuedWrite:
         """What became of a write."""

@@ -7,36 +7,28 @@ from __future__ import annotations
 
 import lzma
 import re
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fivefold.text.lexemes import bare, empty_on_forget, stop_words, text_cache
+from fivefold.text.stemmers import stem
 
 LANGUAGES = ("de", "es", "fr", "it", "pt")
-LONGEST = 5
+MAX_PHRASE_WORDS = 5
 """Words of the longest phrase."""
 STEM = "~"
 """What a stem begins with in the trained part, since stemming thousands of words takes long."""
-SHORTEST_PART = 3
+MIN_PART_LETTERS = 3
 """Letters of the shortest word inside a compound."""
 
 Glosses = tuple[str, ...]
 
-_STEMMERS = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
 _JOINTS = re.compile(r"[_'’-]+")
 _LINKS = ("", "s", "n", "es", "en", "e")
 """Letters by which German joins the parts of a compound."""
-
-_stemming = threading.Lock()
-"""The pure-Python stemmers keep their state in the object, so two threads must not share a call."""
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,6 @@ class Lexicon:
     """Of forms without accents, those that a form with accents becomes."""
     english: frozenset[str]
     """English words: those of the glosses, and the smallest."""
-    stemmer: _Stemmer
 
     def word(self, form: str) -> Glosses | None:
         """The glosses of one word: as it is, without accents, by its stem, or in German by its parts."""
@@ -60,16 +51,16 @@ class Lexicon:
         return self.bare_forms.get(plain) or self.forms.get(plain)
 
     def look_up(self, form: str) -> Glosses | None:
-        known = self.forms.get(form) or self.without_accents(form) or self.forms.get(STEM + stem(self.stemmer, form))
+        known = self.forms.get(form) or self.without_accents(form) or self.forms.get(STEM + stem(self.language, form))
         return known or (self._compound(form) if self.language == "de" else None)
 
     def _compound(self, form: str) -> Glosses | None:
         """A compound of two words that are known, the first as long as possible."""
-        for cut in range(len(form) - SHORTEST_PART, SHORTEST_PART - 1, -1):
+        for cut in range(len(form) - MIN_PART_LETTERS, MIN_PART_LETTERS - 1, -1):
             second = self.forms.get(form[cut:])
             bases = (form[:cut].removesuffix(link) for link in _LINKS) if second else ()
             first = next(
-                (self.forms[base] for base in bases if len(base) >= SHORTEST_PART and base in self.forms), None
+                (self.forms[base] for base in bases if len(base) >= MIN_PART_LETTERS and base in self.forms), None
             )
             if first and second:
                 return (f"{first[0]} {second[0]}", *first[1:], *second[1:])
@@ -94,7 +85,7 @@ def lexicon(language: str) -> Lexicon:
         if (key := plain.get(form, form)) in accented:
             bare_forms.setdefault(key, glosses)
     known = frozenset(" ".join(spoken).lower().split()) | stop_words()
-    return Lexicon(language, forms, bare_forms, known, stemmer_of(language))
+    return Lexicon(language, forms, bare_forms, known)
 
 
 @lru_cache(maxsize=20_000)
@@ -119,30 +110,16 @@ def _data(name: str) -> bytes:
     return resources.files("fivefold.text").joinpath("data", "glosses", name).read_bytes()
 
 
-def stemmer_of(language: str) -> _Stemmer:
-    """The stemmer of that language."""
-    import snowballstemmer
-
-    stemmer: _Stemmer = snowballstemmer.stemmer(_STEMMERS[language])
-    return stemmer
-
-
-def stem(stemmer: _Stemmer, form: str) -> str:
-    """The stem of a form, by any thread."""
-    with _stemming:
-        return stemmer.stemWord(form)
-
-
-READ = 400
+MAX_READ_CHARACTERS = 400
 """Characters of a text that are looked at."""
 STRONG, WEAK = 1.0, 0.5
-ENOUGH = 2.0
+MIN_WEIGHT = 2.0
 """Weight of the small words that make a language likely."""
-AGAINST = 1.5
+ENGLISH_WEIGHT = 1.5
 """How much an English word speaks against another language."""
-KNOWN = 0.6
+MIN_KNOWN_SHARE = 0.6
 """Share of the words that the lexicon must know where the small words say too little."""
-MARGIN = 1.0
+MAX_WEIGHT_GAP = 1.0
 """Languages that are this close by their small words are told apart by their lexicons."""
 
 _WORD = re.compile(r"(?!(?<=['’])(?:s|t|d|m|re|ve|ll)\b)[^\W\d_]+")
@@ -159,18 +136,18 @@ def language_of(text: str) -> str | None:
             total[name] += weight
     best = max(total.values())
     english = len(stop_words().intersection(words))
-    if not best or (english > len(found) and best <= AGAINST * (english - len(found))):
+    if not best or (english > len(found) and best <= ENGLISH_WEIGHT * (english - len(found))):
         return None
-    likely = [name for name in LANGUAGES if total[name] >= max(WEAK, best - MARGIN)]
+    likely = [name for name in LANGUAGES if total[name] >= max(WEAK, best - MAX_WEIGHT_GAP)]
     against = sum(word in stop_words() and not _words().get(word, {}).keys() & set(likely) for word in words)
-    if best <= AGAINST * against:
+    if best <= ENGLISH_WEIGHT * against:
         return None
-    return _by_lexicon(text, likely, total, sure=best >= ENOUGH)
+    return _by_lexicon(text, likely, total, sure=best >= MIN_WEIGHT)
 
 
 def _by_lexicon(text: str, likely: Sequence[str], total: Mapping[str, float], sure: bool) -> str | None:
     """The likely language that knows most of the words; at least two of them must be foreign to English."""
-    words = _WORD.findall(text[:READ])
+    words = _WORD.findall(text[:MAX_READ_CHARACTERS])
     if lexicon(likely[0]).english.issuperset(word.lower() for word in words):
         return None
     names = [word for at, word in enumerate(words) if at and word[0].isupper()]
@@ -178,7 +155,7 @@ def _by_lexicon(text: str, likely: Sequence[str], total: Mapping[str, float], su
     name = ranked[-1][1]
     foreign = sum(_is_foreign(word.lower(), name) for word in words)
     share = _coverage(words, name, names) / max(1, len(words) - (0 if name == "de" else len(names)))
-    return name if foreign >= 2 and (sure or share >= KNOWN) else None
+    return name if foreign >= 2 and (sure or share >= MIN_KNOWN_SHARE) else None
 
 
 def _coverage(words: Sequence[str], name: str, capitals: Sequence[str]) -> float:
@@ -198,7 +175,7 @@ def _is_foreign(word: str, name: str) -> bool:
 
 def _small_words(text: str) -> list[str]:
     """The words in lower case and the first; a capital inside a text begins a name, or a noun."""
-    found = _WORD.findall(text[:READ])
+    found = _WORD.findall(text[:MAX_READ_CHARACTERS])
     shouts = text.isupper()
     lower = str.lower if text.isascii() else bare
     return [lower(word) for at, word in enumerate(found) if at == 0 or shouts or word[0].islower()]
@@ -219,7 +196,7 @@ def _words() -> dict[str, dict[str, float]]:
     return words
 
 
-SHORT = 400
+MAX_GLOSSED_CHARACTERS = 400
 """Characters of the longest text that is read together with its gloss, both at once."""
 
 _ATOM = re.compile(r"[\w./:@+#-]*[\d@_][\w./:@+#-]*(?<=\w)|[^\W_]+")
@@ -262,7 +239,7 @@ def gloss(text: str, language: str, names: Collection[str] = ()) -> Gloss:
 
 def with_gloss(text: str) -> str:
     """A short text in another language after its English words, so that questions in either find it."""
-    return _short_with_gloss(text) if len(text) <= SHORT else text
+    return _short_with_gloss(text) if len(text) <= MAX_GLOSSED_CHARACTERS else text
 
 
 @text_cache(1_024)
@@ -300,7 +277,7 @@ def _is_name(atom: re.Match[str], at: int, language: str) -> bool:
 
 def _found(forms: list[str], at: int, known: Lexicon) -> tuple[int, tuple[str, ...]] | None:
     """The longest phrase that the lexicon knows from here, how many words it has, and its glosses."""
-    for length in range(min(LONGEST, len(forms) - at), 1, -1):
+    for length in range(min(MAX_PHRASE_WORDS, len(forms) - at), 1, -1):
         phrase = " ".join(forms[at : at + length])
         english = known.forms.get(phrase) or known.without_accents(phrase)
         if english:

@@ -7,21 +7,18 @@ strings stay whole and give their parts as well. Scripts written without spaces 
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache, wraps
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
-if TYPE_CHECKING:
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
+from fivefold.text.stemmers import stem
 
 T = TypeVar("T")
 
-SHORT, LONG_TEXTS = 2_000, 4
+MAX_SHORT_CHARACTERS, MAX_LONG_TEXTS = 2_000, 4
 """Characters of a text that counts as short, and how many longer ones a cache keeps: a text may be very long."""
 
 _CLEARS: list[Callable[[], None]] = []
@@ -31,12 +28,12 @@ def text_cache(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
     """The results of a function for the latest `size` short texts and a few long ones."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        short, long = lru_cache(maxsize=size)(function), lru_cache(maxsize=LONG_TEXTS)(function)
+        short, long = lru_cache(maxsize=size)(function), lru_cache(maxsize=MAX_LONG_TEXTS)(function)
         _CLEARS.extend((short.cache_clear, long.cache_clear))
 
         @wraps(function)
         def cached(text: str) -> T:
-            return short(text) if len(text) <= SHORT else long(text)
+            return short(text) if len(text) <= MAX_SHORT_CHARACTERS else long(text)
 
         return cached
 
@@ -141,8 +138,7 @@ def _stem(word: str) -> str:
     word = word[:_MAX_LEXEME]
     if not (word.isascii() and word.isalpha() and len(word) > 2):
         return word
-    with _stemming:
-        return str(_stemmer().stemWord(word))
+    return stem("en", word)
 
 
 def _bare(word: str) -> str:
@@ -154,17 +150,6 @@ def _bare(word: str) -> str:
 
 def _unique(*words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
-
-
-_stemming = threading.Lock()
-"""The pure-Python stemmer keeps its state in the object, so two threads must not share a call."""
-
-
-@cache
-def _stemmer() -> EnglishStemmer:
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
-    return EnglishStemmer()
 
 
 Gender = Literal["f", "m", "n"]

@@ -22,7 +22,7 @@ from fivefold.values.memory import ROLES
 
 MAX_TOPICS = 4
 
-LONGEST = 200
+MAX_NAME_CHARACTERS = 200
 """Characters of the longest name, identifier or topic; questions do not use a longer one."""
 
 _CODE_SIGN = re.compile(r"[\d@/\\_]")
@@ -52,7 +52,7 @@ _GERMAN = frozenset(
     "und ich der ist nicht wir mit für ein eine dem auf habe hat das zum zur auch noch beim vom im".split()
 )
 _GERMAN_NAME = re.compile(r"\b(?:in|nach|aus|bei|von|herr|frau|dr\.?|mit|und)\s$", re.IGNORECASE)
-FEW = 3
+MIN_GERMAN_WORDS = 3
 """How many words of German make a text German."""
 
 _NUMERALS = frozenset(
@@ -68,9 +68,9 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     if speaker and speaker.casefold() not in ROLES:
         counts[speaker.strip(), "person"] += 1
     rest = _set_codes_apart(text, counts)
-    german = len(_GERMAN & words_of(rest)) >= FEW
+    german = len(_GERMAN & words_of(rest)) >= MIN_GERMAN_WORDS
     for match in _NAME.finditer(rest):
-        if len(match[0]) <= LONGEST:
+        if len(match[0]) <= MAX_NAME_CHARACTERS:
             ahead = rest[max(0, match.start() - 8) : match.start()]
             for name in _names(match[0], bool(_SENTENCE.search(ahead)), german and not _GERMAN_NAME.search(ahead)):
                 counts[name, "name"] += 1
@@ -85,7 +85,7 @@ def _set_codes_apart(text: str, counts: Counter[tuple[str, EntityKind]]) -> str:
     for start, end in _coded_words(text):
         word = text[start:end]
         for match in _IDENTIFIER.finditer(word):
-            if len(match[0]) <= LONGEST:
+            if len(match[0]) <= MAX_NAME_CHARACTERS:
                 counts[match[0].rstrip(".,"), "identifier"] += 1
         parts += [text[last:start], _IDENTIFIER.sub(" ", word)]
         last = end
@@ -161,7 +161,7 @@ def _topics(text: str) -> list[str]:
     led: dict[str, None] = {}
     bare: dict[str, None] = {}
     for lead, word in _TOPIC.findall(text):
-        if (lead or len(bare) < MAX_TOPICS) and len(word) <= LONGEST and (topic := _topic(word)):
+        if (lead or len(bare) < MAX_TOPICS) and len(word) <= MAX_NAME_CHARACTERS and (topic := _topic(word)):
             (led if lead else bare).setdefault(topic)
             if len(led) == MAX_TOPICS:
                 break

@@ -14,19 +14,19 @@ from fivefold.values.memory import ROLES, Facet, Memory
 from fivefold.values.times import spoken_date
 from fivefold.values.vectors import Passage, Span, VectorField
 
-LONGEST = 1_000
+MAX_READ_CHARACTERS = 1_000
 """Characters of a text that is read at once: about what a model of 256 word pieces takes with speaker and date."""
 
-PASSAGE = 800
+PASSAGE_CHARACTERS = 800
 """Characters of a passage of a longer text."""
 
-MOST = 4 * LONGEST
+MAX_FIELD_CHARACTERS = 4 * MAX_READ_CHARACTERS
 """Characters that are read of a text with a single vector."""
 
-BEFORE = 300
+MAX_BEFORE_CHARACTERS = 300
 """Characters of what was said before that are read along; models take no more than the end of them."""
 
-WIDE = 4
+WIDE_CHARACTER_SIZE = 4
 """Characters that one counts for in a script of which models read every letter apart."""
 
 _WIDE = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
@@ -57,9 +57,11 @@ def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = ""
     )
     for field, text in roles:
         if text:
-            texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text[:MOST])),)
+            texts[field] = (
+                content if text == memory.content else (Passage(attributed_text(memory, text[:MAX_FIELD_CHARACTERS])),)
+            )
     if memory.next_user_text:
-        texts["next_user"] = (Passage(memory.next_user_text[:MOST]),)
+        texts["next_user"] = (Passage(memory.next_user_text[:MAX_FIELD_CHARACTERS]),)
     if preferences := facets.get("preferences"):
         texts["preferences"] = (Passage(attributed_text(memory, preferences)),)
     return texts
@@ -87,10 +89,10 @@ def passage_span(content: str, part: int) -> Span:
 
 def passage_spans(content: str) -> list[Span]:
     """The passages of a text, of about equal length, ending with a paragraph, sentence or word if they can."""
-    size = len(content) + (WIDE - 1) * len(_WIDE.findall(content))
-    if size <= LONGEST:
+    size = len(content) + (WIDE_CHARACTER_SIZE - 1) * len(_WIDE.findall(content))
+    if size <= MAX_READ_CHARACTERS:
         return [(0, len(content))]
-    most = PASSAGE * len(content) / size
+    most = PASSAGE_CHARACTERS * len(content) / size
     ends, start = [0], 0
     while start < len(content):
         parts = ceil((len(content) - start) / most)
@@ -106,10 +108,12 @@ def passage_spans(content: str) -> list[Span]:
 
 def end_of(text: str) -> str:
     """The last words of a text, as many as are read along."""
-    if len(text) <= BEFORE:
+    if len(text) <= MAX_BEFORE_CHARACTERS:
         return text
-    end = text[-BEFORE:]
-    return end if text[-BEFORE - 1].isspace() else end[end.find(" ", 0, BEFORE // 4) + 1 :]
+    end = text[-MAX_BEFORE_CHARACTERS:]
+    return (
+        end if text[-MAX_BEFORE_CHARACTERS - 1].isspace() else end[end.find(" ", 0, MAX_BEFORE_CHARACTERS // 4) + 1 :]
+    )
 
 
 def lexemes_to_index(memory: Memory) -> tuple[list[str], list[str]]:
@@ -130,11 +134,11 @@ def _end_of_passage(content: str, start: int, size: float) -> int:
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]|[\u0080-\U0010ffff]|[^\S ]|  +|[!-~]")
 
-WORD = 4
+LETTERS_PER_TOKEN = 4
 """Letters to a token in words of usual length."""
 MAX_TOKEN_LENGTH = 30
 """Letters of the longest word; what is longer falls to pieces of two, as capitals do."""
-PIECES = 2
+LETTERS_PER_PIECE = 2
 RUN_OF_SPACES = 8
 
 _BYTES = (0, 1, 1, 2, 4)
@@ -163,6 +167,6 @@ def _cost(piece: str) -> int:
     if not first.isalpha():
         return -(-len(piece) // RUN_OF_SPACES)
     if len(piece) > MAX_TOKEN_LENGTH or (len(piece) > 1 and piece.isupper()):
-        return -(-len(piece) // PIECES)
+        return -(-len(piece) // LETTERS_PER_PIECE)
     vowels = sum(map(piece.lower().count, "aeiouy"))
-    return max(-(-len(piece) // WORD), len(piece) - 3 * vowels)  # with so few vowels it is no word either
+    return max(-(-len(piece) // LETTERS_PER_TOKEN), len(piece) - 3 * vowels)  # with so few vowels it is no word either

@@ -51,21 +51,21 @@ from fivefold.writing.relations import (
 )
 from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_session
 
-SET_BACK = timedelta(days=1)
+MAX_SET_BACK = timedelta(days=1)
 """A clock that is further behind the last write is right, and that write was wrong."""
 
 
 def write_time(namespace: Namespace) -> datetime:
     """Now, or the time of the last write if the clock was set back since: what is said later is newer."""
     now = namespace.clock()
-    last = namespace.reader.memories.last_written(now + SET_BACK)
+    last = namespace.reader.memories.last_written(now + MAX_SET_BACK)
     return now if last is None else max(now, last)
 
 
-BATCH = 1_000
+MAX_BATCH_RECORDS = 1_000
 """Records that are stored together; each batch is one transaction."""
 
-EMBEDDED = 128
+MAX_EMBEDDED_RECORDS = 128
 """Records that are embedded together, between two steps of the progress bar."""
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def check(records: Iterable[object], messages: MessageReader) -> list[Record]:
 
 def batches(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
     remaining = iter(items)
-    while batch := list(islice(remaining, size or BATCH)):
+    while batch := list(islice(remaining, size or MAX_BATCH_RECORDS)):
         yield batch
 
 
@@ -143,8 +143,8 @@ def embed(
     """Give vectors to the drafts that are not stored yet; a turn is read with the one before it."""
     find_turns_before(drafts, reader, model)
     facets = keeps_facets(reader)
-    for start in range(0, len(drafts), EMBEDDED):
-        part = drafts[start : start + EMBEDDED]
+    for start in range(0, len(drafts), MAX_EMBEDDED_RECORDS):
+        part = drafts[start : start + MAX_EMBEDDED_RECORDS]
         new = new_drafts(part, reader)
         embed_drafts(new, model)
         if facets:

@@ -22,24 +22,15 @@ class _EntryGone(Exception):
     """A record that was about to be stored was forgotten, or another process has stored it."""
 
 
-def check_records(namespace: Namespace, records: Sequence[object]) -> tuple[list[Record], tuple[str, ...]]:
-    """Records as they may wait, secrets masked or refused as the settings say, and the notes of the check."""
-    messages = MessageReader(namespace.settings)
-    return _fit(check(records, messages), messages)
-
-
-def check_messages(
-    namespace: Namespace, messages: Sequence[object], session_id: str
+def check_entries(
+    namespace: Namespace, items: Sequence[object], session_id: str | None = None
 ) -> tuple[list[Record], tuple[str, ...]]:
-    """The turns that messages become, as they may wait, and the notes of the check."""
+    """Records, or the turns of a session's messages, as they may wait, without secrets; and the notes of the check."""
     reader = MessageReader(namespace.settings)
-    return _fit(reader.conversation(messages, session_id), reader)
-
-
-def _fit(records: Sequence[Record], messages: MessageReader) -> tuple[list[Record], tuple[str, ...]]:
-    fit = [without_secrets(record, messages.settings) for record in records]
+    records = check(items, reader) if session_id is None else reader.conversation(items, session_id)
+    fit = [without_secrets(record, reader.settings) for record in records]
     notes = dict.fromkeys(note for record in fit for note in record.notes)
-    return fit, (*notes, *messages.notes())
+    return fit, (*notes, *reader.notes())
 
 
 def entries_of(records: Sequence[Record], write: str, key_id: str | None, now: datetime) -> list[QueueEntry]:

@@ -352,7 +352,7 @@ MAX_REPEATS = 3
 SAME_EVENT = timedelta(days=1)
 """How far apart two events in the same words are at most; what happens on another day is another event."""
 
-PAGE = 200
+MAX_PAGE_MEMORIES = 200
 """Memories that are compared at once, and linked in one transaction, when earlier repeats are looked for."""
 
 
@@ -395,7 +395,7 @@ def link_earlier_repeats(namespace: Namespace, advance: Callable[[int], None] = 
     """Link each memory with earlier near-duplicates, as if written now; what is linked already is left out."""
     reader, report, after = namespace.reader, ReportBuilder(), 0
     space = reader.search.vector_space()
-    while space is not None and (rows := reader.memories.scan(after, PAGE)):
+    while space is not None and (rows := reader.memories.scan(after, MAX_PAGE_MEMORIES)):
         after = rows[-1][0].row
         found = _find_repeats(_stored_neighbourhoods([memory for memory, _ in rows], reader, space))
         links = reader.memories.links(sorted({memory_of(repeat.newer).row for repeat in found})) if found else {}

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import fivefold
-from fivefold.learning.adaptation import BOUND, Adaptation
+from fivefold.learning.adaptation import MAX_OFFSET_SPREAD, Adaptation
 from fivefold.web.inspector.learn import make_shifts
 from tests.support.web_server import Served
 
@@ -79,7 +79,7 @@ def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, ser
 
 
 def test_the_shift_is_what_the_weights_are_multiplied_by() -> None:
-    shifts = make_shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
+    shifts = make_shifts(Adaptation((MAX_OFFSET_SPREAD / 2, 0.0, -MAX_OFFSET_SPREAD / 2), gain=4.0, count=9))
     assert [round(item.factor, 3) for item in shifts] == [1.732, 1.0, 0.577]
     assert [round(item.share, 3) for item in shifts] == [0.5, 0.0, -0.5]
     assert [item.factor for item in make_shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], (

@@ -19,9 +19,8 @@ from fivefold.errors import EmbedderError
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.validate import short_repr
 from fivefold.values.vectors import MAX_PRODUCT, Passage, QuestionReading, Reading, Span
-from fivefold.values.vectors import Matrix as Matrix_of_vectors
+from fivefold.values.vectors import Matrix as Matrix
 
-Matrix = npt.NDArray[np.float32]
 Progress = Callable[[int], None]
 """Called with the number of texts done since the last call."""
 
@@ -66,16 +65,13 @@ RETIRED = {"fivefold-minilm@1": "fivefold-minilm"}
 """Models of earlier versions, and the choice that takes their place."""
 
 _BUILTIN = {
-    "fivefold-minilm": ("fivefold.models.embedders.fivefold_minilm", "FivefoldMiniLM"),
-    "minilm": ("fivefold.models.embedders.packages", "MiniLM"),
-    "wordllama": ("fivefold.models.embedders.packages", "WordLlama"),
+    "fivefold-minilm": ("fivefold_minilm", "FivefoldMiniLM"),
+    "minilm": ("packages", "MiniLM"),
+    "wordllama": ("packages", "WordLlama"),
+    "fastembed:NAME": ("packages", "FastEmbed"),
+    "sentence-transformers:NAME": ("packages", "SentenceTransformers"),
+    "openai:NAME": ("packages", "OpenAI"),
 }
-_NAMED = {
-    "fastembed": ("fivefold.models.embedders.packages", "FastEmbed"),
-    "sentence-transformers": ("fivefold.models.embedders.packages", "SentenceTransformers"),
-    "openai": ("fivefold.models.embedders.packages", "OpenAI"),
-}
-
 
 MAX_DIMENSION = 8_192
 """The most numbers that a vector of a SQLite store may have."""
@@ -85,11 +81,10 @@ MAX_DIMENSION = 8_192
 def embedder(choice: str) -> Embedder:
     """The embedder named `choice`. One object serves the whole process, so a model is loaded once."""
     family, _, model = choice.partition(":")
-    if family in _BUILTIN and not model:
-        return _load_class(*_BUILTIN[family])()
-    if family in _NAMED and model:
-        return _load_class(*_NAMED[family])(model)
-    written = {name: name for name in _BUILTIN} | {name: f"{name}:NAME" for name in _NAMED}
+    if found := _BUILTIN.get(f"{family}:NAME" if model else family):
+        kind: Callable[..., Embedder] = getattr(import_module(f"{__name__}.{found[0]}"), found[1])
+        return kind(model) if model else kind()
+    written = {name.partition(":")[0]: name for name in _BUILTIN}
     made: Embedder = plugin_by_choice("embedders", choice, written, Embedder)
     return made
 
@@ -179,11 +174,6 @@ def choice_of(pin: str) -> str:
     return pin.rpartition("@")[0]
 
 
-def _load_class(module: str, name: str) -> Callable[..., Embedder]:
-    made: Callable[..., Embedder] = getattr(import_module(module), name)
-    return made
-
-
 LEVELS = 7
 """Codes go from −7 to 7."""
 
@@ -199,7 +189,7 @@ def packed_size(dimension: int) -> int:
     return dimension // 2 + 1
 
 
-def pack(vectors: Matrix_of_vectors) -> bytes:
+def pack(vectors: Matrix) -> bytes:
     """The rows of a matrix of unit vectors, one after the other."""
     largest = np.abs(vectors).max(axis=1, keepdims=True) if len(vectors) else np.ones((0, 1), np.float32)
     scales = np.clip(np.ceil(largest * 255), 1, 255)
@@ -211,15 +201,15 @@ def pack(vectors: Matrix_of_vectors) -> bytes:
     return rows.tobytes()
 
 
-def unpack(packed: bytes, dimension: int) -> Matrix_of_vectors:
+def unpack(packed: bytes, dimension: int) -> Matrix:
     """The vectors again, as near as four bits come."""
     rows = _rows(packed, dimension)
     codes = rows[:, :-1].astype(np.float32)
-    both: Matrix_of_vectors = np.concatenate((codes % 16, codes // 16), axis=1)
+    both: Matrix = np.concatenate((codes % 16, codes // 16), axis=1)
     return (both - np.float32(_ZERO)) * _scales(rows)
 
 
-def best_matches(question: Matrix_of_vectors, passages: Sequence[bytes]) -> Matrix_of_vectors:
+def best_matches(question: Matrix, passages: Sequence[bytes]) -> Matrix:
     """For each passage, a row: how near each token of the question comes at best; zeros for one without tokens."""
     size = packed_size(question.shape[1])
     best = np.zeros((len(passages), len(question)), dtype=np.float32)
@@ -231,7 +221,7 @@ def best_matches(question: Matrix_of_vectors, passages: Sequence[bytes]) -> Matr
     return best
 
 
-def similarities(question: Matrix_of_vectors, packed: bytes) -> Matrix_of_vectors:
+def similarities(question: Matrix, packed: bytes) -> Matrix:
     """One row for each token that is packed, one column for each token of the question."""
     rows = _rows(packed, question.shape[1])
     half = question.shape[1] // 2
@@ -254,5 +244,5 @@ def _rows(packed: bytes, dimension: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(packed, dtype=np.uint8).reshape(-1, packed_size(dimension))
 
 
-def _scales(rows: npt.NDArray[np.uint8]) -> Matrix_of_vectors:
+def _scales(rows: npt.NDArray[np.uint8]) -> Matrix:
     return rows[:, -1:].astype(np.float32) / np.float32(255 * LEVELS)

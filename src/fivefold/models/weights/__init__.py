@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fivefold.models.shipped import FOLDER, BadModel, Tensor, unpack
 from fivefold.models.weights.features import COUNT
 from fivefold.models.weights.features import features as features
 from fivefold.values.query import Curve, Decay, Weights
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Matrix, Vector
 
 Intent = Literal["semantic", "temporal", "frequency", "mixed"]
 
@@ -148,7 +147,6 @@ def _warn_once(reason: str) -> None:
 
 
 FILE = "signals.bin"
-Matrix = npt.NDArray[np.float32]
 
 CURVES: tuple[Curve, ...] = ("linear", "exponential", "gaussian", "none")
 """The curves to choose from; the linear one runs over the candidates, from the oldest to the newest (D2)."""
@@ -165,10 +163,10 @@ SEEN = 6
 SHARE = 1 / 24
 """Without a named time, half-lives are counted in this share of how far memory reaches."""
 
-MOST = 8.0
+MAX_LOG_LIFE = 8.0
 """How far from the unit a half-life may be, as a logarithm."""
 
-SHORTEST, LONGEST = 1 / 24, 1e5
+MIN_HALF_LIFE_DAYS, MAX_HALF_LIFE_DAYS = 1 / 24, 1e5
 """Bounds of a half-life in days."""
 
 _SCALE = 8.0
@@ -208,7 +206,7 @@ class Times:
     def unit(self) -> float:
         """The days in which a half-life is counted: since the named time began, else a share of the span."""
         days = self.begins if self.begins is not None else self.span * SHARE
-        return min(LONGEST, max(SHORTEST, days))
+        return min(MAX_HALF_LIFE_DAYS, max(MIN_HALF_LIFE_DAYS, days))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +223,13 @@ class SignalHeads:
         best = int(chances.argmax())
         if CURVES[best] == "linear":
             return Decay("linear", None), float(chances[best])
-        half_life = min(LONGEST, max(SHORTEST, times.unit * exp(log_lives)))
+        half_life = min(MAX_HALF_LIFE_DAYS, max(MIN_HALF_LIFE_DAYS, times.unit * exp(log_lives)))
         return Decay(CURVES[best], half_life), float(chances[best])
 
     def raw_decay(self, hidden: Vector, times: Vector) -> tuple[Vector, float]:
         """The chance of each curve, and the logarithm of the half-life in the question's unit."""
         raw = self._linear("decay.2", np.maximum(self._linear("decay.1", np.concatenate([hidden, times])), 0))
-        return _softmax(raw[: len(CURVES)]), min(MOST, max(-MOST, float(raw[-1])))
+        return _softmax(raw[: len(CURVES)]), min(MAX_LOG_LIFE, max(-MAX_LOG_LIFE, float(raw[-1])))
 
     def weights(self, hidden: Vector, weights: Vector, signals: Matrix) -> Matrix:
         """The weights of each candidate, a row each that adds up to 1, from its signals and those of all others."""

@@ -46,7 +46,7 @@ MENTIONED = re.compile(
 )
 """Words spoken of rather than used ("who sang Yesterday"), and names of things that hold a keyword."""
 
-LEAST = 5
+MIN_CUE_LETTERS = 5
 """Shorter words are not mended: one slip makes another word of them too often."""
 
 _WORD = re.compile(r"[a-z]{4,}")
@@ -57,13 +57,13 @@ def _mended() -> dict[str, str]:
     """The cue word of each slip; a word that is a cue itself stays."""
     kinds = ("firm temporal", "firm frequency", "loose temporal", "loose frequency")
     patterns = " ".join(line for kind in kinds for line in _lines()[kind])
-    words = {word for word in re.findall(r"(?<![a-z])[a-z]+(?![a-z])", patterns) if len(word) >= LEAST}
+    words = {word for word in re.findall(r"(?<![a-z])[a-z]+(?![a-z])", patterns) if len(word) >= MIN_CUE_LETTERS}
     return {slip: word for word in sorted(words) for slip in _slips(word) if slip not in words}
 
 
 def _slips(word: str) -> Iterator[str]:
     for at in range(1, len(word) - 1):
-        if len(word) > LEAST:
+        if len(word) > MIN_CUE_LETTERS:
             yield word[:at] + word[at + 1 :]
         yield word[:at] + word[at] + word[at:]
         if word[at] != word[at + 1]:
@@ -73,13 +73,13 @@ def _slips(word: str) -> Iterator[str]:
 COUNT = 6
 """How many features there are; the model's input width depends on it."""
 
-LONG = 24
+LONG_QUERY_WORDS = 24
 """Words at which a query counts as long."""
 
-NAMED = 3
+SPECIFIC_NAMES = 3
 """Names, codes and numbers at which a query counts as fully specific."""
 
-READ = 2_000
+MAX_READ_CHARACTERS = 2_000
 """Characters that are read: a pasted page says nothing more about how to search."""
 
 _FEATURES_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -101,7 +101,7 @@ _THANKS = re.compile(
 
 def features(text: str) -> npt.NDArray[np.float32]:
     """Length, temporal, frequency, their densities, specificity, in 0..1. "In May 2019" is a name, no wish for news."""
-    text = " ".join(text[:READ].split())
+    text = " ".join(text[:MAX_READ_CHARACTERS].split())
     words = max(1, len(_FEATURES_WORD.findall(text)))
     shouted = text.isupper()
     plain = (text if shouted else _TITLE.sub(_replace_title, text)).lower()
@@ -112,12 +112,12 @@ def features(text: str) -> npt.NDArray[np.float32]:
     frequency, asks_often = _count_words(cues("frequency"), plain)
     return np.array(
         [
-            min(1.0, words / LONG),
+            min(1.0, words / LONG_QUERY_WORDS),
             float(asks_new),
             float(asks_often),
             min(1.0, temporal / words),
             min(1.0, frequency / words),
-            1.0 if dated else 0.0 if shouted else min(1.0, len(_NAME.findall(text)) / NAMED),
+            1.0 if dated else 0.0 if shouted else min(1.0, len(_NAME.findall(text)) / SPECIFIC_NAMES),
         ],
         dtype=np.float32,
     )

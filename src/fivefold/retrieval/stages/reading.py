@@ -21,7 +21,7 @@ from fivefold.retrieval.relations import inherited, replacements_among, stand_in
 from fivefold.retrieval.routes.late import late_scores
 from fivefold.retrieval.stages.terms import SOFTNESS
 from fivefold.text import passages
-from fivefold.text.passages import LONGEST, passage_span
+from fivefold.text.passages import MAX_READ_CHARACTERS, passage_span
 from fivefold.values.fields import About, Between
 from fivefold.values.memory import Memory
 from fivefold.values.query import TURNS
@@ -146,7 +146,7 @@ def _sum(candidate: Candidate) -> float:
 
 def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
     """What is read of each memory, of a long one the passage nearest to the question, and the log-odds of an answer."""
-    long = [one.memory.row for one in best if len(one.memory.content) > LONGEST]
+    long = [one.memory.row for one in best if len(one.memory.content) > MAX_READ_CHARACTERS]
     found = late_scores(context, long) if isinstance(context.question, QuestionReading) else {}
     said = []
     for one in best:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.adaptation import BOUND, Adaptation
+from fivefold.learning.adaptation import MAX_OFFSET_SPREAD, Adaptation
 from fivefold.learning.training import MIN_RECALLS as LEAST
 from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
@@ -94,6 +94,6 @@ def unlearn(session: PageSession) -> Response:
 def make_shifts(weights: Adaptation) -> list[Shift]:
     """The correction as far as it is trusted."""
     return [
-        Shift(name, kind, exp(weights.trust * offset), weights.trust * offset / BOUND)
+        Shift(name, kind, exp(weights.trust * offset), weights.trust * offset / MAX_OFFSET_SPREAD)
         for (name, kind), offset in zip(SIGNALS, weights.offsets, strict=True)
     ]
