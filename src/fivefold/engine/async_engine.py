@@ -22,8 +22,6 @@ from fivefold.settings import Settings
 from fivefold.stores.interface import Store
 from fivefold.writing.entity_graph import Graph
 
-# Calls of asynchronous code run in threads: a few for each store, whatever the number of its namespaces.
-
 READS = WRITES = LENGTHY = ROUTES = 2
 """How many calls of each kind, and routes of recalls, run at once. Only one thread runs Python at a time: more threads
 would do no more work, and each that waits for its turn lets the event loop wait longer."""
@@ -235,8 +233,6 @@ class AsyncEngine(AsyncCalls[Engine]):
     ) -> None:
         await self.close()
 
-
-# Opening a store from asynchronous code.
 
 C = TypeVar("C", Engine, SharedStore)
 

@@ -58,8 +58,6 @@ from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.pipeline import write, write_checked, write_messages
 from fivefold.writing.relations import link_earlier_repeats
 
-# The weekly check of a vocabulary, while the store is not used, by a thread that ends with its engine (R5).
-
 IDLE_S = 30.0
 """For how long nothing was read or written before a check begins."""
 

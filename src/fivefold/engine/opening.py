@@ -25,8 +25,6 @@ from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
 
-# One store for many users: an engine for each namespace, without connections or threads of its own.
-
 MOST_ENGINES = 256
 """The most engines that stay in memory unused; one more drops the least recently used."""
 

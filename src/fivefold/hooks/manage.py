@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from fivefold.hooks.writer import Drain
 
 
-# The configuration files of coding agents: hooks are added and removed, and everything else in them stays.
-
 OWN = re.compile(r"fivefold[/\\]hooks[/\\]entry\.py\b")
 """By this a command is known as one of fivefold's hooks."""
 

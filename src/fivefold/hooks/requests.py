@@ -28,8 +28,6 @@ from fivefold.values.serialize import Json
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_TEXT
 
-# What an agent gets to read: the block that a session begins with, and the block for a prompt.
-
 LAST_TURNS = 4
 """Turns of the last session that a new one begins with."""
 

@@ -150,8 +150,6 @@ def _session(namespace: str, session: Session) -> types.Resource:
     )
 
 
-# Prompts a person can choose in a client: recall before answering, and keep what matters of a talk.
-
 NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; leave out for the usual one")
 
 ANSWER = """\

@@ -194,9 +194,6 @@ def _input_schema(name: str) -> Json | None:
     return next((tool.input_schema for tool in _definitions() if tool.name == name), None)
 
 
-# MCP over standard streams: one client, which has started this process and ends it by closing its input.
-
-
 @dataclass(slots=True)
 class StdioTransport:
     """Opens a store when it is first needed. The user who starts the process owns its file, or passes a key."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Erasure, HealthExample, HealthReport, Page, Report, Stats
 
 
-# Answers cut to a number of tokens; the answer says how much was left out.
-
 FENCE = tokens(fenced("")) + 1
 """Tokens of the fence around what people and programs have said."""
 
@@ -249,8 +247,6 @@ def _example(example: HealthExample) -> str:
     other = "" if example.other is None else f"; {example.other}: {shorten(example.other_text or '', LINE)}"
     return quote_line(f"- {example.id}, {example.why}: {shorten(example.text, LINE)}{other}")
 
-
-# The numbers of the sources in an answer, so that a model can name sources by number instead of by long id.
 
 MAX_RECALLS = 1_000
 """The number of recalls whose numbers are known; a number is used soon after the answer, or never."""

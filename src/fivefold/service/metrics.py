@@ -25,8 +25,6 @@ from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from fivefold.version import VERSION
 
-# Figures of several processes that serve one store: each counts for itself, and any of them shows the sums.
-
 SUMS = frozenset({"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"})
 """Figures of a process that are added up; of the others the least is shown."""
 
@@ -80,9 +78,6 @@ def _own_memory(pid: int) -> float | None:
     except OSError:
         return None
     return next((float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
-
-
-# Requests as an operator of the server sees them: the operation, the status, the time.
 
 
 @dataclass(frozen=True, slots=True)

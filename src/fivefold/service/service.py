@@ -27,8 +27,6 @@ from fivefold.values.reports import Erasure, Page, Stats, page_of, read_cursor
 __all__ = ["Limits", "Processes", "Service", "open_service"]
 
 
-# Who is signed in to the pages: a browser has a token in place of the key, valid as long as the server runs.
-
 MOST = 10_000
 """The most browsers signed in at once; one more signs out the oldest."""
 

@@ -141,8 +141,6 @@ class Action:
             await anyio.to_thread.run_sync(self._note, error, limiter=self.service.note_writers)
 
 
-# Recipes as a client may name them: a known name with overrides, never a file, never another model.
-
 MOST = {"depth": 500, "depth_per_k": 16, "pool": 500, "pool_per_k": 16}
 """What a change may set of routes and fusion, or what the recipe itself has."""
 

@@ -209,8 +209,6 @@ def _report(data: Json) -> Report:
     )
 
 
-# The thread that stores what waits: many records at once, so that models and disk work for all of them together.
-
 BATCH = 128
 """Records that are stored together."""
 

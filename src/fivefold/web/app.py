@@ -39,8 +39,6 @@ from fivefold.web.request_log import METHODS, ObservedRequests, RequestLogger
 from fivefold.web.rest import install
 from fivefold.web.security import Guard, RawPaths, Sites
 
-# /metrics: figures for Prometheus, for an admin of the whole store unless anyone may see them.
-
 
 def metrics_router(metrics: Metrics, open_to_all: bool) -> APIRouter:
     def show(request: Request) -> Response:
@@ -199,9 +197,6 @@ def _methods(app: FastAPI, scope: Scope) -> list[str]:
         return any(route.matches(candidate)[0] is Match.FULL for route in app.routes)
 
     return sorted(filter(is_allowed, METHODS))
-
-
-# MCP at /mcp: the same keys, limits and audit log as REST.
 
 
 @dataclass(frozen=True, slots=True)

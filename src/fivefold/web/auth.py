@@ -21,8 +21,6 @@ from fivefold.values.access import Caller, Unauthorized
 from fivefold.web.problems import API_PATHS
 from fivefold.web.security import host_of, is_loopback
 
-# Whose process is at the other end of a connection on this machine.
-
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _OWN, _OTHER, _STATE, _OWNER = 1, 2, 3, 7
 """Columns of these tables."""

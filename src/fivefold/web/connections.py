@@ -209,8 +209,6 @@ def room_for(wanted: ConnectionLimits) -> ConnectionLimits:
     return ConnectionLimits(max(1, min(wanted.in_all, soft - FILES_APART)), wanted.of_address)
 
 
-# Bodies and answers too large for memory: a body goes through a file, an answer is sent as it is read.
-
 LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 

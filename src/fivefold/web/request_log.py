@@ -118,8 +118,6 @@ def operation_of(scope: Scope) -> str:
     return UNMATCHED
 
 
-# The server's log: one line an event, as JSON or for a terminal, without memories, questions and secrets.
-
 Form = Literal["auto", "json", "plain"]
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -275,9 +273,6 @@ def failure(error: BaseException, contents: bool) -> dict[str, Any]:
     if cause is not None:
         description["cause"] = failure(cause, contents)
     return {**description, "trace": trace}
-
-
-# OpenTelemetry spans of requests; the spans of recalls and writes lie within them.
 
 
 class TracedRequests:

@@ -213,9 +213,6 @@ class _Out:
             headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'
 
 
-# Paths before decoding: a name in a path may contain any character, also a slash, percent-encoded.
-
-
 class NameConvertor(Convertor[str]):
     """One segment of the path, decoded: `{id:name}`. Bytes that are no UTF-8 stay, and are refused later."""
 

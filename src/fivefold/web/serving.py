@@ -15,8 +15,6 @@ from fivefold.web.connections import ConnectionLimits, Connections, room_for
 from fivefold.web.server import check_reach, listen, until_stopped, url_of
 from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, traced
 
-# Memory that the allocator of the system keeps for each thread, limited.
-
 MOST_ARENAS = 2
 """Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
 

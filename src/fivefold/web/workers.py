@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-# One worker of a server: a process that answers the connections which its parent accepts and passes on.
-
 NUMBER = struct.Struct("!I")
 """How a connection is named between parent and worker."""
 

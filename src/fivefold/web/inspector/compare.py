@@ -21,8 +21,6 @@ from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.question import Card, PageQuestion, Question, make_cards, make_legend
 from fivefold.web.inspector.rendering import PageSession, address, is_fragment, page
 
-# One side of a comparison: a recipe, sliders for its weights, and its answer.
-
 WEIGHTS = "fusion.weights"
 """With the value `fixed`, a recipe that predicts its weights uses those of the sliders."""
 

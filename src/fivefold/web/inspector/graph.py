@@ -20,8 +20,6 @@ from fivefold.values.times import utc_now
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, plural, redirect, shorten
 from fivefold.writing.entity_graph import Graph
 
-# What an entity is, as far as the graph tells: who lives somewhere is a person, and where is a place.
-
 ShownKind = Literal["user", "person", "place", "organisation", "identifier", "topic", "other"]
 SHOWN_KINDS: tuple[ShownKind, ...] = get_args(ShownKind)
 """In the order of the legend; each has its colour."""
@@ -60,8 +58,6 @@ def _kind_by(edge: Edge, key: int) -> ShownKind | None:
     source, target = _ENDS.get(edge.relation, role)
     return source if edge.source_id == key else target
 
-
-# Which entities and relations the picture of the graph shows; the browser draws it (static/graph.js).
 
 MOST_ENTITIES = 20
 """Entities in the picture, so that it stays readable; the script draws fewer on a phone."""

@@ -26,8 +26,6 @@ from fivefold.web.inspector.form_fields import FormField, form_field, read_texts
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, redirect
 from fivefold.web.security import quoted
 
-# A memory as a form: its fields as they are declared, and the changes that a person makes in them.
-
 FIELDS = fields_of(Record)
 NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
 """The fields of the form for a new memory."""
@@ -71,8 +69,6 @@ def _normalize(name: str, text: str) -> str:
         return f"{text}:00" if len(text) == len("2025-01-06T08:12") else text
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
-
-# One memory: its fields, what was extracted from its text, its history, and the turns before and after it.
 
 one_memory = APIRouter()
 
@@ -145,8 +141,6 @@ def neighbours_of(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory
     """The turns before and after it in its session."""
     return engine.neighbours([memory]).get(memory.id, (None, None))
 
-
-# Changes to memories in the inspector: add, edit, supersede, reinstate, pin, forget.
 
 changes = APIRouter()
 

@@ -135,9 +135,6 @@ def _integer(text: str, name: str) -> int:
         raise InvalidInput(f"{name} is a whole number, not {text!r}") from None
 
 
-# The cards of an answer: each hit with its bars, read off its evidence. No score is computed here.
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
     """One route's part of a hit: the length of its bar, and which part of the sum it is."""

@@ -44,8 +44,6 @@ from fivefold.version import VERSION
 from fivefold.web.auth import CurrentCaller, service_of
 from fivefold.web.security import quoted
 
-# Memories as the pages show them: words that met the question marked, long texts cut to what matched.
-
 MOST_INLINE = 50_000
 """Characters of a text that a list has whole behind a control; a longer one is a link to its own page."""
 
@@ -241,8 +239,6 @@ def stack(shares: Iterable[tuple[str, float]], begin: float = 0.0) -> list[tuple
     return parts
 
 
-# What a page says after a change: the redirect carries a word, the next page shows its sentence.
-
 CONFIRMATIONS = {
     "remembered": "The memory is stored.",
     "known": "The namespace has this memory already; nothing is added.",
@@ -271,9 +267,6 @@ def confirmation(done: str) -> str:
 def redirect(session: Session, path: str, **state: object) -> RedirectResponse:
     """After a change: to a page that can be reloaded without making the change again."""
     return RedirectResponse(address(path, session.namespace, state), status_code=303)
-
-
-# The session of a request to a page: who asks, in which namespace.
 
 
 def page_session(

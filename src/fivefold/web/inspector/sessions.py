@@ -15,8 +15,6 @@ from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory, Session
 from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
 
-# The timeline of sessions: a bar for each, its height the number of turns.
-
 
 @dataclass(frozen=True, slots=True)
 class Strip:

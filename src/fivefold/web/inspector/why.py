@@ -18,8 +18,6 @@ from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.question import PageQuestion, answer_question, make_cards
 from fivefold.web.inspector.rendering import PageSession, address, page, push_address
 
-# A recall as Why shows it: the question with its readings, the time of each step, the dropped candidates.
-
 Mark = Literal["", "entity", "window", "cue"]
 
 MOST_DROPPED = 1_000

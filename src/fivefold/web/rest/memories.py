@@ -28,9 +28,6 @@ life_operation = partial(operation, tag="life")
 memories_operation = partial(operation, tag="memories")
 queue_operation = partial(operation, tag="queue")
 
-# Writes that are accepted now and stored soon: send one with `wait=false`, see what became of it, cancel it.
-
-
 Wait = Annotated[
     bool, Query(description="With false the write is accepted (202) once it is durable, and stored a moment later")
 ]
@@ -243,9 +240,6 @@ def _with_id(once: KeyedWrite | None, record: dict[str, Any], number: int) -> di
     if once is None or record.get("id") is not None:
         return record
     return {**record, "id": once.id(number)}
-
-
-# How long memories live: pin them, forget what has expired, and see what somebody should look at.
 
 
 StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]

@@ -120,8 +120,6 @@ def _check_texts(lines: Path, limits: Limits) -> None:
                 limits.check_text(text, f"line {number}: {name}")
 
 
-# The server as a whole: which namespaces and recipes there are, who asks, what was noted, whether it is well.
-
 READ_ONLY = (
     "the store can only be read: its disk was full when the server started, or its file is read-only; "
     "make room or give the right to write, then start the server again"
@@ -181,8 +179,6 @@ def ready(request: Request) -> Response:
     store.keys.has_any()
     return ValueResponse(Readiness("read-only", READ_ONLY) if store.keys.read_only else Readiness("ok"))
 
-
-# The entity graph: look entities up, put them right by hand, relate them.
 
 Id = Annotated[int, PathParameter(ge=0, lt=LARGEST)]
 

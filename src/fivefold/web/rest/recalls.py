@@ -110,9 +110,6 @@ def _weight(part: str) -> float:
         return 0.0
 
 
-# Sessions: the log of conversations.
-
-
 class Paging(BaseModel):
     """Which page of a list."""
 
