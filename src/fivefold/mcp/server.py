@@ -87,7 +87,8 @@ class Handlers:
         from fivefold.mcp import resources
 
         cursor = params.cursor if params is not None else None
-        return await _run_read(partial(self._or_refuse, resources.list_resources, self.transport, ctx.request, cursor))
+        work = partial(resources.list_resources, self.transport, ctx.request, cursor)
+        return await _run_read(partial(self._or_refuse, work))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -99,22 +100,19 @@ class Handlers:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from fivefold.mcp import resources
 
-        return await _run_read(
-            partial(self._or_refuse, resources.read_resource, self.transport, ctx.request, params.uri)
-        )
+        work = partial(resources.read_resource, self.transport, ctx.request, params.uri)
+        return await _run_read(partial(self._or_refuse, work))
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        from fivefold.mcp import resources as prompts
+        from fivefold.mcp import resources
 
-        return types.ListPromptsResult(prompts=prompts.list_prompts())
+        return types.ListPromptsResult(prompts=resources.list_prompts())
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from fivefold.mcp import resources as prompts
+        from fivefold.mcp import resources
 
-        values = params.arguments or {}
-        return await _run_read(
-            partial(self._or_refuse, prompts.get_prompt, self.transport, ctx.request, params.name, values)
-        )
+        work = partial(resources.get_prompt, self.transport, ctx.request, params.name, params.arguments or {})
+        return await _run_read(partial(self._or_refuse, work))
 
     async def _to_end(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
         """Run what may be a write to its end, whether or not the caller still waits for it.
@@ -141,9 +139,9 @@ class Handlers:
     def _failure(self, error: Exception) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text=self._message(error))], is_error=True)
 
-    def _or_refuse(self, work: Callable[..., R], *args: Any) -> R:
+    def _or_refuse(self, work: Callable[[], R]) -> R:
         try:
-            return work(*args)
+            return work()
         except MCPError:
             raise
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 from fivefold.errors import InvalidInput
@@ -34,13 +35,7 @@ LINE = 300
 
 def count_fitting(lines: Iterable[str], budget: int) -> int:
     """How many of the lines, from the first on, fit."""
-    room, count = budget, 0
-    for line in lines:
-        room -= tokens(line + "\n")
-        if room < 0:
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(lambda used: used <= budget, accumulate(tokens(line + "\n") for line in lines)))
 
 
 def clip(text: str, budget: int) -> str:
@@ -82,7 +77,8 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
     cut = ["memories to a few words"] if short != recall else []
     yield short, cut
     if any(hit.neighbours for hit in short):
-        short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
+        alone = (replace(hit, candidate=replace(hit.candidate, neighbours=())) for hit in short)
+        short = replace(short, hits=tuple(alone))
         cut = [*cut, "the turns next to each hit"]
         yield short, cut
     if dropped := sum(one.rank is None for one in short.candidates):
@@ -104,10 +100,6 @@ def _shorten_hit(hit: Hit) -> Hit:
         neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
     )
     return replace(hit, candidate=short)
-
-
-def _without_neighbours(hit: Hit) -> Hit:
-    return replace(hit, candidate=replace(hit.candidate, neighbours=()))
 
 
 def _shorten_memory(memory: Memory, match: PassageMatch | None = None) -> Memory:
@@ -191,9 +183,8 @@ def deleted_namespace(report: DeletedNamespace) -> str:
 
 
 def session(item: Session) -> str:
-    return (
-        f"{quote_line(item.id)}: {turns_of(item)}, {item.started_at:%Y-%m-%d %H:%M} to {item.ended_at:%Y-%m-%d %H:%M}"
-    )
+    first, last = (f"{at:%Y-%m-%d %H:%M}" for at in (item.started_at, item.ended_at))
+    return f"{quote_line(item.id)}: {turns_of(item)}, {first} to {last}"
 
 
 def turns_of(item: Session) -> str:

@@ -148,17 +148,10 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
     work or earlier conversations. Gives a block of numbered sources with dates and speakers, oldest first, and a
     recall_id. Ask in full sentences and name people, things and times; one question a call.
     """
-    action.service.limits.check_question(request.question)
-    answer = action.engine.recall(
-        request.question,
-        action.service.limits.k_for_block(request.k, request.token_budget),
-        now=request.now,
-        effort=request.effort,
-        recent_turns=request.recent_turns,
-        session_id=request.session_id,
-        min_chance=request.min_chance,
-        filter=request.filter,
-    )
+    limits = action.service.limits
+    limits.check_question(request.question)
+    options = request.model_dump(exclude={"namespace", "token_budget", "k", "ids"})
+    answer = action.engine.recall(k=limits.k_for_block(request.k, request.token_budget), **options)
     end = f"\n{text.closing(answer.id)}"
     budget, count, settings = request.token_budget - tokens(end), _counter(answer, request.ids), action.engine.settings
     context = compose(answer, budget, count, settings.zone, settings.unlikely_memories)
