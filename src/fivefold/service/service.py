@@ -15,7 +15,7 @@ from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
-from fivefold.service.limits import MOST_CALLERS, Limits, Rates
+from fivefold.service.limits import MAX_CALLERS, Limits, Rates
 from fivefold.service.maintenance import Maintenance
 from fivefold.service.responses import Namespace
 from fivefold.service.shared_tables import MemoryTable, SharedTables, Table
@@ -156,7 +156,7 @@ class Service:
         self.writers = anyio.CapacityLimiter(self.processes.writers)
         self.note_writers = anyio.CapacityLimiter(self.processes.writers)
         self.tables = SharedTables(self.processes.folder)
-        self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MOST_CALLERS))
+        self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MAX_CALLERS))
         self.queue = WriteQueue(self.engines, self.limits, self.tables.table("queue", MOST_RATES))
         self.queue_writer = QueueWriter(self.engines, self.queue)
         self.sign_ins = SignIns(self.tables.table("sign-ins", MOST))

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold.errors import DiskFull
-from fivefold.service.idempotency import IdempotencyStore, KeyReused, PendingRequest, RequestInProgress, StoredResponse
+from fivefold.service.idempotency import IdempotencyStore, PendingRequest, StoredResponse
 from fivefold.service.problems import DoneWithoutRoom, problem
 from fivefold.web.problems import ProblemError
 
 HEADER = "idempotency-key"
 REPLAYED = "idempotent-replayed"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedWrite:
-    """A write under a key. A record without an id gets one made from the key, by which a second try finds it.
-
-    The body counts too: after its retention, a key with another body means another write.
-    """
-
-    pending: PendingRequest
-
-    def id(self, number: int) -> str:
-        parts = (*self.pending.request, self.pending.digest.hex(), str(number))
-        return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 
 
 async def run_once(
@@ -39,7 +23,7 @@ async def run_once(
     asker: str,
     namespace: str,
     digest: Callable[[], Awaitable[bytes]],
-    do: Callable[[KeyedWrite | None], Awaitable[Response]],
+    do: Callable[[PendingRequest | None], Awaitable[Response]],
     keeps: bool = True,
 ) -> Response:
     """What `do` answers, or what it answered the first time under this key.
@@ -50,16 +34,16 @@ async def run_once(
     if key is None:
         return await do(None)
     scope = f"{asker} {request.method} {request.scope['path']}"
-    try:
-        pending = await run_in_threadpool(store.begin, namespace, scope, key, await digest())
-    except KeyReused as error:
-        raise ProblemError(problem("key-used-otherwise", str(error))) from None
-    except RequestInProgress as error:
-        raise ProblemError(problem("under-way", str(error)), {"Retry-After": str(error.retry_after_s)}) from None
+    pending = await run_in_threadpool(store.begin, namespace, scope, key, await digest())
     if isinstance(pending, StoredResponse):
-        return _replay(pending)
+        if pending.body is None:
+            message = (
+                "this was done before; a memory in its response has been forgotten since, and the response with it"
+            )
+            raise ProblemError(problem("answer-forgotten", message))
+        return Response(pending.body, pending.status, {REPLAYED: "true"}, "application/json")
     try:
-        response = await do(KeyedWrite(pending))
+        response = await do(pending)
     except Exception:
         await run_in_threadpool(store.abandon, pending)
         raise
@@ -69,10 +53,3 @@ async def run_once(
     except DiskFull:
         raise DoneWithoutRoom("the answer under its Idempotency-Key") from None
     return response
-
-
-def _replay(stored: StoredResponse) -> Response:
-    if stored.body is None:
-        message = "this was done before; a memory in its response has been forgotten since, and the response with it"
-        raise ProblemError(problem("answer-forgotten", message))
-    return Response(stored.body, stored.status, {REPLAYED: "true"}, "application/json")

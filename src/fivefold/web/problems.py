@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from fivefold.errors import Call
+from fivefold.service.idempotency import RequestInProgress
 from fivefold.service.limits import RateExceeded
 from fivefold.service.problems import Problem, problem, problem_of
 from fivefold.values.access import Unauthorized
@@ -41,16 +42,15 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
     if isinstance(error, ClientDisconnect):
         return problem("malformed-body", "the body broke off, or a chunk of it is malformed; send all of it"), {}
     failure = problem_of(error)
-    if isinstance(error, RateExceeded):
-        return failure, {"Retry-After": str(error.wait_s)}
+    if isinstance(error, RateExceeded | RequestInProgress):
+        return failure, {"Retry-After": str(error.retry_after_s)}
     if isinstance(error, Unauthorized):
-        return replace(failure, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
+
+        def header(call: Call) -> str:
+            return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
+
+        return replace(failure, detail=error.message(call=header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
     return failure, {"Retry-After": str(RETRY_S)} if failure.kind in _RETRIED else {}
-
-
-def _header(call: Call) -> str:
-    """A call as a request makes it: a key goes into its header."""
-    return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
 
 
 def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:

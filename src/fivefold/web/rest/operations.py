@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold.service.audit import subject_of
+from fivefold.service.idempotency import PendingRequest
 from fivefold.service.problems import problem
 from fivefold.service.session import Action, Session
 from fivefold.service.write_queue import QueuedWrite
@@ -25,7 +26,7 @@ from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
 from fivefold.web.connections import LINES, body_file
-from fivefold.web.idempotency import REPLAYED, KeyedWrite, run_once
+from fivefold.web.idempotency import REPLAYED, run_once
 from fivefold.web.problems import ProblemError
 
 P = ParamSpec("P")
@@ -100,12 +101,12 @@ Current = Annotated[Action, Depends(current_action)]
 """The action of this request, whose rights are checked; what an endpoint takes to do its work."""
 
 
-async def current_once(request: Request) -> KeyedWrite | None:
-    once: KeyedWrite | None = request.state.once
+async def current_once(request: Request) -> PendingRequest | None:
+    once: PendingRequest | None = request.state.once
     return once
 
 
-UnderKey = Annotated[KeyedWrite | None, Depends(current_once)]
+UnderKey = Annotated[PendingRequest | None, Depends(current_once)]
 """The idempotency key under which a write runs, if it has one."""
 
 
@@ -203,7 +204,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
 async def _respond_once(operation: Operation, action: Action, request: Request, inner: Inner) -> Response:
     """A write waits for its turn once its body is complete, so that none waits for a slow sender."""
 
-    async def do(under: KeyedWrite | None) -> Response:
+    async def do(under: PendingRequest | None) -> Response:
         request.state.once = under
         return await inner(request)
 
