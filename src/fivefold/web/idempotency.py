@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 
 from starlette.concurrency import run_in_threadpool
@@ -22,19 +23,23 @@ async def run_once(
     request: Request,
     asker: str,
     namespace: str,
-    digest: Callable[[], Awaitable[bytes]],
+    digest: bytes | None,
     do: Callable[[PendingRequest | None], Awaitable[Response]],
     keeps: bool = True,
 ) -> Response:
     """What `do` answers, or what it answered the first time under this key.
 
-    Without `keeps` the answer is not stored; a second request learns only that it was answered.
+    Without a digest the body is hashed. Without `keeps` the answer is not stored; a second request learns only that it
+    was answered.
     """
     key = request.headers.get(HEADER)
     if key is None:
         return await do(None)
     scope = f"{asker} {request.method} {request.scope['path']}"
-    pending = await run_in_threadpool(store.begin, namespace, scope, key, await digest())
+    body = b"" if digest else request.scope["query_string"] + b"\n" + await request.body()
+    pending = await run_in_threadpool(
+        lambda: store.begin(namespace, scope, key, digest or hashlib.sha256(body).digest())
+    )
     if isinstance(pending, StoredResponse):
         if pending.body is None:
             message = (
@@ -47,9 +52,9 @@ async def run_once(
     except Exception:
         await run_in_threadpool(store.abandon, pending)
         raise
-    body = bytes(response.body).decode() if keeps else None
+    answer = StoredResponse(response.status_code, bytes(response.body).decode() if keeps else None)
     try:
-        await run_in_threadpool(store.finish, pending, StoredResponse(response.status_code, body))
+        await run_in_threadpool(store.finish, pending, answer)
     except DiskFull:
         raise DoneWithoutRoom("the answer under its Idempotency-Key") from None
     return response
