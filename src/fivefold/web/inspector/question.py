@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query
@@ -34,18 +33,23 @@ CHOICES = {
 """How the page names an option that is not the default."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Question:
     """The form as a person fills it in, every field as text."""
 
-    q: str = ""
-    recipe: str = "default"
-    k: str = "10"
-    effort: str = "normal"
-    now: str = ""
-    recent: str = ""
-    session: str = ""
-    filter: str = ""
+    q: Text = ""
+    recipe: Text = "default"
+    k: Text = "10"
+    effort: Text = "normal"
+    now: Text = ""
+    recent: Text = ""
+    session: Text = ""
+    filter: Text = ""
+
+    def __post_init__(self) -> None:
+        self.k = self.k.strip() or "10"
+        for name in ("q", "now", "recent", "session", "filter"):
+            setattr(self, name, getattr(self, name).strip())
 
     def state(self) -> dict[str, object]:
         """The fields that differ from an empty form: the part of the address that says what the page shows."""
@@ -74,15 +78,12 @@ class Question:
             self.q,
             k=k,
             recipe=recipe,
-            now=self.time(),
+            now=as_utc(self.now, "now")[0] if self.now else None,
             effort=self.effort,
             recent_turns=_integer(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
             filter=self.filter or None,
         )
-
-    def time(self) -> datetime | None:
-        return as_utc(self.now, "now")[0] if self.now else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +95,7 @@ class Answer:
     status: int = 200
 
 
-def question_of(
-    q: Text = "",
-    recipe: Text = "default",
-    k: Text = "10",
-    effort: Text = "normal",
-    now: Text = "",
-    recent: Text = "",
-    session: Text = "",
-    filter: Text = "",
-) -> Question:
-    return Question(
-        q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip(), filter.strip()
-    )
-
-
-PageQuestion = Annotated[Question, Depends(question_of)]
+PageQuestion = Annotated[Question, Depends()]
 """The parameter by which an endpoint of a page gets its question."""
 
 
@@ -178,7 +164,10 @@ def make_cards(answer: Recall) -> list[Card]:
     return [
         Card(
             hit,
-            _shares(hit, kinds, best),
+            tuple(
+                Share(item, kinds[item.route], item.contribution / best, item.contribution / (hit.candidate.fused or 1))
+                for item in hit.candidate.evidence
+            ),
             hit.candidate.fused / most,
             tuple((kinds.get(name, "other"), abs(amount) / span) for name, amount in score_parts(hit.candidate)),
             (min(hit.score, 0.0) - least) / span,
@@ -212,11 +201,3 @@ def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
     if any(step.after > step.before for answer in answers for hit in answer for step in hit.candidate.steps):
         legend["later steps"] = "other"
     return list(legend.items())
-
-
-def _shares(hit: Hit, kinds: dict[str, str], best: float) -> tuple[Share, ...]:
-    fused = hit.candidate.fused
-    return tuple(
-        Share(item, kinds[item.route], item.contribution / best, item.contribution / fused if fused else 0.0)
-        for item in hit.candidate.evidence
-    )

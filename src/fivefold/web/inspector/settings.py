@@ -18,38 +18,16 @@ from fivefold.web.inspector.rendering import PageSession, confirmation, page, re
 
 FIELDS = fields_of(Settings)
 GROUPS = {
-    "Short-term memory": ("recent_turns",),
-    "Times": (
-        "timezone",
-        "day_first",
-        "recent_days",
-        "around_days",
-        "few_days",
-        "few_weeks",
-        "few_months",
-        "few_years",
-        "summer_months",
-    ),
+    "Short-term memory": "recent_turns",
+    "Times": "timezone day_first recent_days around_days few_days few_weeks few_months few_years summer_months",
     "Search": (
-        "dense_weight",
-        "lexical_weight",
-        "graph_weight",
-        "temporal_weight",
-        "widen_below",
-        "hops",
-        "hops_asked",
-        "fan_out",
-        "sure_entity",
-        "route_budget_ms",
-        "ef_search",
-        "answer_with",
-        "unlikely_memories",
-        "check_days",
+        "dense_weight lexical_weight graph_weight temporal_weight widen_below hops hops_asked fan_out sure_entity "
+        "route_budget_ms ef_search answer_with unlikely_memories check_days"
     ),
-    "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
-    "Life of a memory": ("fact_days", "preference_days", "event_days", "entity_days", "procedure_days", "echo_minutes"),
-    "Trust": ("secrets", "passwords", "trust_user", "trust_assistant", "trust_tool", "trust_import"),
-    "Learning": ("learn_after",),
+    "Writing": "find_changes find_repeats system_messages tool_messages tool_length",
+    "Life of a memory": "fact_days preference_days event_days entity_days procedure_days echo_minutes",
+    "Trust": "secrets passwords trust_user trust_assistant trust_tool trust_import",
+    "Learning": "learn_after",
 }
 """The order of the page; the setting that people change first is at the top."""
 
@@ -96,7 +74,7 @@ def _settings_page(
 ) -> Response:
     at = (error.field or "").partition("[")[0] if error else ""
     groups = {
-        title: [form_field(FIELDS[name], texts[name], str(error) if name == at else "") for name in names]
+        title: [form_field(FIELDS[name], texts[name], str(error) if name == at else "") for name in names.split()]
         for title, names in GROUPS.items()
     }
     return page(
