@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args, get_origin
@@ -94,7 +94,12 @@ def _number(name: str, text: str) -> float | int:
     raise refusal(name, f"must be a number, not {text!r}")
 
 
-async def read_texts(request: Request, names: Iterable[str]) -> Mapping[str, str]:
-    """The texts that a form sends for these fields."""
-    form = await request.form()
-    return {name: value for name in names if isinstance(value := form.get(name), str)}
+def texts_reader(names: Iterable[str], missing: str | None = None) -> Callable[[Request], Awaitable[Mapping[str, str]]]:
+    """Reads the texts that a form sends for these fields; `missing` stands for those that it leaves out."""
+
+    async def read(request: Request) -> Mapping[str, str]:
+        form = await request.form()
+        sent = {name: value for name in names if isinstance(value := form.get(name), str)}
+        return sent if missing is None else {**dict.fromkeys(names, missing), **sent}
+
+    return read

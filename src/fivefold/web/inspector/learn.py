@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
@@ -23,8 +22,7 @@ SIGNALS = (("similarity", "dense"), ("recency", "recency"), ("frequency", "frequ
 """The three weights that feedback corrects, each with the colour of its bars."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(NamedTuple):
     """The factor of a predicted weight; `share` goes from −1, a third, over 0, no change, to 1, three times."""
 
     name: str

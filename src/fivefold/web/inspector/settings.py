@@ -13,7 +13,7 @@ from fivefold.errors import InvalidInput
 from fivefold.service.session import Session
 from fivefold.settings import Settings
 from fivefold.values.fields import fields_of
-from fivefold.web.inspector.form_fields import form_field, read_texts, text_of, value_of
+from fivefold.web.inspector.form_fields import form_field, text_of, texts_reader, value_of
 from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
 
 FIELDS = fields_of(Settings)
@@ -34,8 +34,7 @@ GROUPS = {
 router = APIRouter()
 
 
-async def read_form(request: Request) -> Mapping[str, str]:
-    return await read_texts(request, FIELDS)
+Texts = Annotated[Mapping[str, str], Depends(texts_reader(FIELDS))]
 
 
 @router.get("/settings")
@@ -45,7 +44,7 @@ def settings(request: Request, session: PageSession, done: str = "") -> Response
 
 
 @router.post("/settings")
-def change(request: Request, session: PageSession, form: Annotated[Mapping[str, str], Depends(read_form)]) -> Response:
+def change(request: Request, session: PageSession, form: Texts) -> Response:
     """Only changed fields are stored; an empty field restores the default."""
     try:
         with session.act("configure", "admin") as act:
