@@ -144,16 +144,11 @@ def spool(event: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
-    _sync(SPOOL)
-
-
-def _sync(folder: str) -> None:
-    """A new name is on the disk once its folder is."""
-    file = os.open(folder, os.O_RDONLY)
+    folder = os.open(SPOOL, os.O_RDONLY)  # a new name is on the disk once its folder is
     try:
-        os.fsync(file)
+        os.fsync(folder)
     finally:
-        os.close(file)
+        os.close(folder)
 
 
 def _has_transcript(payload: bytes) -> bool:
