@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -67,18 +67,16 @@ def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
 def answer(request: Request, error: Exception) -> Response:
     """The answer to a request that failed: a problem, or a page for a browser."""
     failure, headers = problem_and_headers(error)
+    render = getattr(getattr(request.scope.get("app"), "state", None), "problem_page", None)  # set by `create_app`
     if is_page(request):
         if failure.kind == "unauthorized":
             return _to_login(request)
-        if (page := _page(request, failure)) is not None:
+        if render is not None:
+            page: Response = render(request, failure)
             page.headers.update(headers)
             return page
-    return response(replace(failure, instance=request.scope["path"]), headers)
-
-
-def response(failure: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    body = json.dumps(failure.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
-    return Response(body, failure.status, headers, MEDIA_TYPE)
+    body = json.dumps(replace(failure, instance=request.scope["path"]).to_dict(), ensure_ascii=False)
+    return Response(body.encode("utf-8", "replace"), failure.status, headers, MEDIA_TYPE)
 
 
 API_PATHS = ("/v1/", "/mcp", "/metrics", "/health", "/ready", "/openapi.json")
@@ -97,10 +95,3 @@ def _to_login(request: Request) -> Response:
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"HX-Redirect": login})
     return RedirectResponse(login, status_code=303)
-
-
-def _page(request: Request, failure: Problem) -> Response | None:
-    """The problem as a page, if the application has a renderer; `create_app` sets it."""
-    app = request.scope.get("app")
-    render: Callable[[Request, Problem], Response] | None = getattr(getattr(app, "state", None), "problem_page", None)
-    return None if render is None else render(request, failure)

@@ -15,7 +15,7 @@ from fivefold.web.connections import ConnectionLimits, Connections, room_for
 from fivefold.web.server import check_reach, listen, until_stopped, url_of
 from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, traced
 
-MOST_ARENAS = 2
+MAX_ARENAS = 2
 """Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
 
 _M_ARENA_MAX = -8
@@ -26,7 +26,7 @@ def limit_arenas() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MOST_ARENAS))
+        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MAX_ARENAS))
     except (OSError, AttributeError):  # another C library
         return False
 
