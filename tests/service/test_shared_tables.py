@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.mcp.text import SourceNumbers
+from fivefold.mcp.transport import SourceNumbers
 from fivefold.service import shared_tables
 from fivefold.service.limits import RateExceeded, Rates
 from fivefold.service.live import LiveFeed

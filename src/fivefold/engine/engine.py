@@ -124,7 +124,7 @@ class IdleCheck:
                 _log.exception("the vocabulary of namespace %r could not be checked", namespace)
 
     def _next(self) -> str | None:
-        """The next namespace, once the store is idle; None where nothing waits, or where it has ended."""
+        """The next namespace, once the store is idle; None if nothing waits, or if it has ended."""
         while not self._ended.wait(max(0.0, self.activity.last + IDLE_S - monotonic())):
             if self.activity.last + IDLE_S <= monotonic():
                 break

@@ -170,10 +170,7 @@ def _ask(state: str, what: bytes, event: bytes, wait: float, starts: bool = Fals
 
 
 def _call(state: str, message: bytes, wait: float = 0.0, starts: bool = False) -> bool:
-    """Send a message to the resident process and print its answer; start it if it is not there.
-
-    False if no answer came in time. With `starts`, a process that was only just started is waited for too.
-    """
+    """Send a message and print the answer, False if none came in time; with `starts`, wait also for a new process."""
     import _socket
 
     end = time.monotonic() + wait

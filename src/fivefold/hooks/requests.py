@@ -143,10 +143,7 @@ class Requests:
                 prompt_block(engine, self._settings, prompt, None)
 
     def drain(self) -> None:
-        """Store what waits; where that is under way, the one that does it looks once more.
-
-        The calling thread has a lower priority from then on: the agent waits for hooks, and nobody for the writer.
-        """
+        """Store what waits, at a lower priority of this thread; if that is under way, it looks once more."""
         step_back()
         self._again.set()
         while self._again.is_set() and self._writing.acquire(blocking=False):

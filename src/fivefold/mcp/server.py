@@ -20,8 +20,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from fivefold.errors import FivefoldError, NotFound
-from fivefold.mcp.text import SourceNumbers
-from fivefold.mcp.transport import Transport, single_namespace
+from fivefold.mcp.transport import SourceNumbers, Transport, single_namespace
 from fivefold.values.access import HERE, Caller, NamespaceRefused, Refused
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION

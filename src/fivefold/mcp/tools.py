@@ -12,8 +12,8 @@ import mcp_types as types
 from fivefold.errors import InvalidInput
 from fivefold.mcp import arguments, text
 from fivefold.mcp.arguments import Arguments, checked, schema
-from fivefold.mcp.text import FENCE, SourceNumbers, clip, count_fitting, fit_trace
-from fivefold.mcp.transport import Transport
+from fivefold.mcp.text import FENCE, clip, count_fitting, fit_trace
+from fivefold.mcp.transport import SourceNumbers, Transport
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces

@@ -122,8 +122,7 @@ class Maintenance:
         report: Callable[[Sequence[MaintenanceResult]], None] | None = None,
         only_due: bool = False,
     ) -> None:
-        """`report` gets what each round did; without it, what was changed or failed is logged. `only_due` is that of
-        `maintain`."""
+        """`report` gets what each round did; without it, changes and failures are logged."""
         self._store = store
         self._every_s = every_s
         self._clock = clock
@@ -153,14 +152,13 @@ class Maintenance:
     def run(self, progress: bool = False) -> None:
         """Round after round in this thread, until it is ended from another."""
         while not self._ended.is_set():
-            self._report(list(self._round(progress)))
+            results = []
+            for item in maintain(self._store, self._clock(), progress, self._ended.is_set, self._only_due):
+                results.append(item)
+                if self._ended.is_set():
+                    break
+            self._report(results)
             self._ended.wait(self._every_s)
-
-    def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
-        for item in maintain(self._store, self._clock(), progress, self._ended.is_set, self._only_due):
-            yield item
-            if self._ended.is_set():
-                return
 
     def _run_logged(self) -> None:
         try:

@@ -30,10 +30,7 @@ SUMS = frozenset({"process_resident_memory_bytes", "process_cpu_seconds_total", 
 
 
 def count_in(folder: Path, number: int) -> None:
-    """From now on figures of this process are in files of the folder, under its number.
-
-    A process that takes the place of another with that number goes on from its figures.
-    """
+    """Counts in files of the folder, under the number of this process, from where the last one with it ended."""
     folder.mkdir(exist_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]

@@ -32,9 +32,9 @@ MAX_SIGN_INS = 10_000
 
 
 class SignIns:
-    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too.
+    """A browser has a token, valid as long as the server runs, in place of the key, which is stored masked by it.
 
-    The key is stored masked by the token, which only the browser has.
+    A cookie goes to every program of its host, on any port; the key would open REST too.
     """
 
     def __init__(self, table: Table | None = None) -> None:
@@ -101,10 +101,7 @@ def open_service(
     processes: Processes | None = None,
     writes_queue: bool = False,
 ) -> Service:
-    """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done.
-
-    `writes_queue` says that this process stores what waits.
-    """
+    """The service of a store, maintained every `maintenance_s` seconds; with `writes_queue` it stores what waits."""
     processes = processes or Processes()
     if embedder is not None:
         load_embedder(embedder)  # an unknown name is refused before a store is made

@@ -22,8 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from fivefold.errors import FivefoldError
 from fivefold.mcp.server import Handlers, build
-from fivefold.mcp.text import MAX_RECALLS, SourceNumbers
-from fivefold.mcp.transport import single_namespace
+from fivefold.mcp.transport import MAX_RECALLS, SourceNumbers, single_namespace
 from fivefold.service.live import MAX_EVENTS, LiveFeed
 from fivefold.service.metrics import MEDIA_TYPE, Metrics
 from fivefold.service.problems import Fault, Problem, problem, problem_of

@@ -177,10 +177,7 @@ def make_cards(answer: Recall) -> list[Card]:
 
 
 def score_parts(candidate: Candidate) -> list[tuple[str, float]]:
-    """What routes and later steps made of the score; the parts add up to it.
-
-    A step that raises a score adds a part, one that lowers it makes all parts before it smaller.
-    """
+    """The parts of a score: a step that raises it adds one, a step that lowers it makes all before it smaller."""
     parts = [(item.route, item.contribution) for item in candidate.evidence]
     for step in candidate.steps:
         if step.before <= 0 or step.after < 0:

@@ -244,8 +244,7 @@ def page_session(
 ) -> Session:
     """Without a namespace in the address: `default`, or the first one the caller may see.
 
-    The rights are checked by the action, so that the audit log names what is refused. The page that shows a refusal
-    has the session of a namespace that the caller may see.
+    Actions check the rights, so that the audit log names a refusal, which is shown within a namespace they may see.
     """
     service = service_of(request)
     session = Session(service, caller, _first(service, caller) if namespace is None else namespace)
