@@ -42,7 +42,7 @@ INSTRUCTIONS = (
 GREETINGS = frozenset({"initialize", "server/discover", "ping"})
 """Methods that are answered before anything is loaded."""
 
-LONGEST = 1_000
+MAX_MESSAGE_CHARS = 1_000
 """The most characters of an error message; a long value in it is cut."""
 
 Context = ServerRequestContext[Any, Any]
@@ -149,7 +149,7 @@ class Handlers:
 
     def _message(self, error: Exception) -> str:
         message = self.transport.message(error)
-        return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+        return message if len(message) <= MAX_MESSAGE_CHARS else f"{message[: MAX_MESSAGE_CHARS - 1]}…"
 
 
 def build(handlers: Handlers) -> Server[Any]:

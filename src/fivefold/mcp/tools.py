@@ -27,7 +27,7 @@ from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
 from fivefold.values.serialize import Value
 
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 """Memories that each finding of a namespace's health names."""
 
 _SOURCE = re.compile(r"^\[\d+\] ", re.MULTILINE)
@@ -248,8 +248,8 @@ def health(action: Action, numbers: SourceNumbers, request: arguments.Health) ->
     """Find what is expired, stale, never used, said twice, contradicted or a secret, with ids and what to do. Ask the
     user before you forget anything.
     """
-    report = action.engine.health(examples=MOST_EXAMPLES)
-    messages = (text.health(report, most) for most in range(MOST_EXAMPLES, 0, -1))
+    report = action.engine.health(examples=MAX_EXAMPLES)
+    messages = (text.health(report, most) for most in range(MAX_EXAMPLES, 0, -1))
     fitting = next((message for message in messages if tokens(message) <= arguments.BUDGET), text.health(report, 0))
     return ToolResult(report, clip(fitting, arguments.BUDGET))
 

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import BOUND, Adaptation
-from fivefold.learning.training import MIN_RECALLS as LEAST
+from fivefold.learning.training import MIN_RECALLS
 from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
 
@@ -43,7 +43,7 @@ def learn(request: Request, session: PageSession, done: str = "") -> Response:
         stats=stats,
         learned=learned,
         shifts=make_shifts(learned.weights),
-        least=LEAST,
+        least=MIN_RECALLS,
         feedback_count=feedback_count,
         settings=engine.settings,
         done=confirmation(done),

@@ -20,7 +20,7 @@ from fivefold.web.inspector.rendering import PageSession, address, page, push_ad
 
 Mark = Literal["", "entity", "window", "cue"]
 
-MOST_DROPPED = 1_000
+MAX_DROPPED = 1_000
 """Dropped candidates in the list; the page says how many there are in all."""
 
 
@@ -108,7 +108,7 @@ def _trace(recall: Recall) -> dict[str, object]:
         "timings": list(make_waterfall(recall)),
         "kinds": recall.plan.kinds(),
         "dropped_counts": list(Counter(item.stage for item in dropped).items()),
-        "dropped": dropped[:MOST_DROPPED],
+        "dropped": dropped[:MAX_DROPPED],
         "dropped_in_all": len(dropped),
         "cards": make_cards(recall),
         "runs": {run.route: run for run in recall.routes},
