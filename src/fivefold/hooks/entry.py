@@ -229,6 +229,7 @@ def start_resident(state: str) -> None:
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         os.closerange(3, 256)
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
         os.execv(sys.executable, [sys.executable, "-I", "-m", "fivefold.hooks.resident", state])
     finally:
         os._exit(0)

@@ -22,12 +22,13 @@ def split_nothing() -> None:
     bert.CORES.parts = 1
 
 
-def load_models(choice: str | None) -> None:
+def load_models(choice: str | None, split: bool = False) -> None:
     """Load the embedder, the reader and the reranker of this package, without using them.
 
-    Other embedders load with the first text, as they always do.
+    Other embedders load with the first text, as they always do. Without `split`, models split no call.
     """
-    split_nothing()
+    if not split:
+        split_nothing()
     for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
         if isinstance(model, Loadable):
             model.load()

@@ -114,11 +114,11 @@ def _response(operation: Operation) -> Json:
     about = str(definitions(operation.answers)[name_of(operation.answers)]["description"])
     response = _json_response(operation.answers, about.partition(". ")[0])
     response["content"][JSON]["example"] = _examples()[operation.name]
-    if operation.brief is not None:
-        both = (operation.answers, operation.brief)
+    if operation.other is not None:
+        both = (operation.answers, operation.other)
         response["content"][JSON]["schema"] = {"anyOf": [{"$ref": REF + name_of(kind)} for kind in both]}
-    for other in operation.gives[1:]:
-        response["content"][other] = {"schema": {"type": "string"}}
+    for media_type in operation.gives[1:]:
+        response["content"][media_type] = {"schema": {"type": "string"}}
     return response
 
 
@@ -143,8 +143,8 @@ def _components(document: Json) -> None:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    brief = [item.brief for item in OPERATIONS.values() if item.brief is not None]
-    schemas |= definitions(*answers.values(), *brief, Problem, Health, Readiness, ref=REF)
+    others = [item.other for item in OPERATIONS.values() if item.other is not None]
+    schemas |= definitions(*answers.values(), *others, Problem, Health, Readiness, ref=REF)
     settings = schemas["Settings"]["properties"]
     schemas["SettingsChanges"] = {
         "type": "object",

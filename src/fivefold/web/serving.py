@@ -36,6 +36,7 @@ def serve_alone(
 ) -> None:
     """Serve in this process."""
     limit_arenas()
+    load_models(settings.embedder, split=True)
     with traced(settings):
         service = open_served(settings, Processes())
         try:

@@ -25,7 +25,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fivefold.errors import FivefoldError
-from fivefold.models.loading import split_nothing
+from fivefold.models.loading import load_models
 from fivefold.service import tracing
 from fivefold.service.limits import Limits
 from fivefold.service.service import Processes, Service, open_service
@@ -98,7 +98,7 @@ def run_worker(settings: ServeSettings, processes: Processes, channel: socket.so
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.start(settings.log.form, settings.log.level, settings.log.contents)
-    split_nothing()
+    load_models(settings.embedder)  # only where the parent could not
     with traced(settings):
         service = open_served(settings, processes)
         try:

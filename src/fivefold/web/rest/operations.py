@@ -71,8 +71,8 @@ class Operation:
     """The media types of the answer, the usual one first."""
     queues: bool = False
     """Whether it can be stored later, with `wait=false`."""
-    brief: Any = None
-    """The class of a shorter answer, which a request may ask for."""
+    other: Any = None
+    """The class of another answer, which a request may ask for."""
 
     @property
     def writes(self) -> bool:
@@ -151,10 +151,10 @@ def operation(
         assert name not in OPERATIONS, name
         hints = get_type_hints(endpoint)
         returned = get_args(hints["return"]) if isinstance(hints["return"], UnionType) else (hints["return"],)
-        usual, brief = (*(kind for kind in returned if kind is not Response), answers, None)[:2]
+        usual, other = (*(kind for kind in returned if kind is not Response), answers, None)[:2]
         media_type = takes or (JSON if "body" in hints else None)
         OPERATIONS[name] = Operation(
-            name, method, path, role, action, tag, respond, usual, status, example, media_type, gives, queues, brief
+            name, method, path, role, action, tag, respond, usual, status, example, media_type, gives, queues, other
         )
         return respond
 
