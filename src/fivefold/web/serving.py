@@ -13,7 +13,7 @@ from fivefold.service.service import Processes
 from fivefold.service.shared_tables import shared_folder
 from fivefold.web.connections import ConnectionLimits, Connections, room_for
 from fivefold.web.server import check_reach, listen, until_stopped, url_of
-from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, traced
+from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, spare_collector, traced
 
 MAX_ARENAS = 2
 """Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
@@ -41,6 +41,7 @@ def serve_alone(
         service = open_served(settings, Processes())
         try:
             app = served_app(settings, service)
+            spare_collector()
             until_stopped(service, app, host, port, settings.stop_s, ready, limits)
         finally:
             service.close()

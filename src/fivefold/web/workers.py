@@ -88,6 +88,13 @@ def served_app(settings: ServeSettings, service: Service) -> ASGIApp:
     )
 
 
+def spare_collector() -> None:
+    """Have the collector pass over what is loaded, and look at the rest less often: a full look takes 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def traced(settings: ServeSettings) -> AbstractContextManager[None]:
     """Spans are exported, if they are wanted."""
     return tracing.exporting() if settings.log.otel else nullcontext()
@@ -104,6 +111,7 @@ def run_worker(settings: ServeSettings, processes: Processes, channel: socket.so
         try:
             config = server_config(served_app(settings, service), settings.stop_s, Connections())
             server = WorkerServer(config, service.stopping.set, channel)
+            spare_collector()
             server.run(sockets=[])
         finally:
             service.close()
