@@ -67,7 +67,7 @@ def test_an_empty_list_says_how_to_begin(command: Command) -> None:
         (["-n", "*"], 2, "--all gives every namespace"),
         (["-n", " "], 1, "namespace is empty"),
         (["--all", "--expires", "soon"], 1, "--expires 'soon' is not an ISO 8601 time"),
-        (["--all", "--expires", "2020-01-01"], 1, "would never hold; give a time to come"),
+        (["--all", "--expires", "2020-01-01"], 1, "expires_at is in the past; use a future time"),
         (["--all", "--role", "owner"], 2, "'owner' is not one of"),
     ],
 )

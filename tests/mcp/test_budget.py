@@ -17,7 +17,8 @@ from fivefold.errors import InvalidInput
 from fivefold.mcp import tools as calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
-from fivefold.mcp.text import MAX_RECALLS, SourceNumbers, clip, count_fitting, first_lines, fit_trace, trace
+from fivefold.mcp.text import clip, count_fitting, first_lines, fit_trace, trace
+from fivefold.mcp.transport import MAX_RECALLS, SourceNumbers
 from fivefold.service.service import open_service
 from fivefold.service.session import Session
 from fivefold.text.passages import tokens

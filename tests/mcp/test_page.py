@@ -16,8 +16,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from fivefold.mcp.arguments import schema
 from fivefold.mcp.resources import MEMORY, PROMPTS, SESSION
-from fivefold.mcp.text import MAX_RECALLS
 from fivefold.mcp.tools import TOOLS
+from fivefold.mcp.transport import MAX_RECALLS
 from fivefold.values.fields import name_of
 from tests.support.mcp_client import connected, text_of
 

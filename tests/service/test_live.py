@@ -10,7 +10,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine, SharedStore
 from fivefold.errors import FivefoldError
-from fivefold.service.live import MOST_QUESTION, LiveFeed
+from fivefold.service.live import MAX_QUESTION_CHARS, LiveFeed
 
 
 @pytest.fixture
@@ -55,10 +55,10 @@ def test_only_the_latest_stay(engine: Engine, feed: LiveFeed) -> None:
 def test_other_namespaces_and_other_stores_stay_apart(store: SharedStore, feed: LiveFeed, tmp_path: Path) -> None:
     with fivefold.open(str(tmp_path / "other.db")) as other:
         other.remember("The other store has this")
-    store.namespace("team").recall("what does the team know?" + " really" * MOST_QUESTION, recipe="lexical")
+    store.namespace("team").recall("what does the team know?" + " really" * MAX_QUESTION_CHARS, recipe="lexical")
     assert feed.after(0, "default") == []
     (event,) = feed.after(0, "team")
-    assert len(event.question) <= MOST_QUESTION
+    assert len(event.question) <= MAX_QUESTION_CHARS
 
 
 def test_a_closed_feed_hears_nothing(engine: Engine) -> None:

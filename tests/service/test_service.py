@@ -20,7 +20,7 @@ from tests.web.conftest import UNLIMITED, asking
 
 
 def test_a_namespace_has_one_engine_and_few_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_store, "MOST_ENGINES", 2)
+    monkeypatch.setattr(shared_store, "MAX_ENGINES", 2)
     service = open_service(str(tmp_path / "memory.db"), "wordllama")
     try:
         first = service.engines.namespace("a")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.mcp.text import SourceNumbers
+from fivefold.mcp.transport import SourceNumbers
 from fivefold.service import shared_tables
 from fivefold.service.limits import RateExceeded, Rates
 from fivefold.service.live import LiveFeed
-from fivefold.service.service import WRITERS, Processes, SignIns
+from fivefold.service.service import MAX_WRITERS, Processes, SignIns
 from fivefold.service.shared_tables import FileTable, MemoryTable, SharedTables, Table, shared_folder
 
 
@@ -139,7 +139,7 @@ def test_numbers_of_sources_are_known_to_all_processes(both: tuple[SharedTables,
 
 
 def test_the_processes_share_the_turns_of_writes() -> None:
-    assert [Processes(count).writers for count in (1, 2, 4, 64)] == [WRITERS, WRITERS // 2, WRITERS // 4, 1]
+    assert [Processes(count).writers for count in (1, 2, 4, 64)] == [MAX_WRITERS, MAX_WRITERS // 2, MAX_WRITERS // 4, 1]
 
 
 def test_the_folder_is_private_and_goes_with_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_of_a_long_text_that_was_not_compared_the_beginning_is_shown() -> None:
 def test_words_of_the_question_are_marked_wherever_they_stand() -> None:
     words = [WordMatch("live", "moved", 0.6), WordMatch("town", "city", 0.7), WordMatch("I", "I", 0.7)]
     question = "In which town do I live, or did I live before I came to relive it?"
-    marked = mark_question(question, words)
+    marked = mark_question(words, question)
     assert [part.text for part in marked if part.words] == ["town", "live", "live"]
     assert "".join(part.text for part in marked) == question
 

@@ -102,7 +102,7 @@ def test_explain_is_text_when_text_is_wanted(client: TestClient) -> None:
 
 def test_a_recall_is_the_librarys(client: TestClient, service: Service) -> None:
     asked: dict[str, Any] = {"question": "where do I work?", "k": 3, "now": "2025-12-20T09:00:00Z", "recipe": "lexical"}
-    over_http = client.post(f"{HERE}/recall", json=asked).json()
+    over_http = client.post(f"{HERE}/recall", json={**asked, "trace": True}).json()
     own = service.engines.namespace("default").recall(**asked).to_dict()
     assert over_http["hits"] == own["hits"]
     assert set(over_http) == set(own)
@@ -159,7 +159,7 @@ def test_a_filter_says_which_memories_may_answer(client: TestClient, keep: Any) 
     asked = {"question": "what's my badge ID?", "k": 4, "filter": keep}
     listed = client.get(f"{HERE}/memories", params={"filter": write_filter(filter_of(keep)), "limit": 100}).json()
     ids = {memory["id"] for memory in listed["items"]}
-    answer = client.post(f"{HERE}/recall", json=asked).json()
+    answer = client.post(f"{HERE}/recall", json={**asked, "trace": True}).json()
     assert len(answer["hits"]) == min(4, len(ids))
     assert {hit["memory"]["id"] for hit in answer["hits"]} <= ids
     assert client.post(f"{HERE}/plan", json=asked).json()["filter"] == answer["plan"]["filter"]

@@ -17,7 +17,6 @@ import fivefold
 from fivefold.errors import DiskFull
 from fivefold.service.idempotency import IdempotencyStore, PendingRequest
 from fivefold.service.service import Service, open_service
-from fivefold.web.idempotency import KeyedWrite
 from tests.web.conftest import UNLIMITED, asking
 
 pytestmark = pytest.mark.slow
@@ -95,7 +94,7 @@ def test_a_key_whose_time_is_over_can_come_with_another_text(client: TestClient,
     path, today, tomorrow = f"{HERE}/memories", b'{"content": "Rain today"}', b'{"content": "Sun today"}'
     headers = {"Content-Type": "application/json", **under("daily note")}
     taken = begun(small.idempotency, path, "daily note", today)
-    small.engines.namespace("default").remember("Rain today", id=KeyedWrite(taken).id(0))
+    small.engines.namespace("default").remember("Rain today", id=taken.record_id(0))
     small.idempotency.abandon(taken)
     (id,) = client.post(path, content=tomorrow, headers=headers).json()["stored"]
     assert client.get(f"{path}/{id}").json()["content"] == "Sun today"
@@ -146,9 +145,10 @@ def test_a_process_that_died_between_write_and_answer_repeats_nothing(
     with fivefold.open(location, embedder="wordllama") as engine:
         engine.remember("What was before", id="old")
         answers = IdempotencyStore(engine.store, lease=timedelta(milliseconds=20))
-        once = KeyedWrite(begun(answers, url, "died", sent))
+        once = begun(answers, url, "died", sent)
         answers.close()
-        records = [{**record, "id": once.id(number)} for number, record in enumerate(body.get("records", [body]))]
+        sent_records = enumerate(body.get("records", [body]))
+        records = [{**record, "id": once.record_id(number)} for number, record in sent_records]
         if path.endswith("supersede"):
             engine.supersede("old", records[0])
         else:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.cli.serve import serve
-from fivefold.service.limits import MOST_CALLERS, LimitExceeded, Limits, RateExceeded, Rates
+from fivefold.service.limits import MAX_CALLERS, LimitExceeded, Limits, RateExceeded, Rates
 from fivefold.service.problems import KINDS
 from fivefold.service.service import open_service
 from tests.web.conftest import asking
@@ -36,7 +36,7 @@ def test_a_minutes_worth_can_be_used_at_once_and_comes_back_evenly() -> None:
     assert left == list(range(59, -1, -1))
     with pytest.raises(RateExceeded, match="more than 60 requests a minute; try again in 1 s") as caught:
         rates.take("a")
-    assert caught.value.wait_s == 1
+    assert caught.value.retry_after_s == 1
     assert rates.take("b") is not None
     clock.now += 1.0
     assert rates.take("a") is not None
@@ -66,11 +66,11 @@ def test_no_one_gets_more_than_a_minutes_worth_and_what_came_back(per_minute: in
 def test_who_has_not_asked_for_longest_is_let_go_first() -> None:
     rates = Rates(1, Clock())
     rates.take("first")
-    for number in range(MOST_CALLERS):
+    for number in range(MAX_CALLERS):
         rates.take(str(number))
     assert rates.take("first") is not None
     with pytest.raises(RateExceeded):
-        rates.take(str(MOST_CALLERS - 1))
+        rates.take(str(MAX_CALLERS - 1))
 
 
 def test_without_a_limit_nothing_is_counted() -> None:

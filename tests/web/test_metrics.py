@@ -51,9 +51,10 @@ def grown(before: Samples, after: Samples, name: str, **labels: str) -> float:
 
 def test_requests_recalls_and_writes_are_counted_and_timed(served: Served) -> None:
     space = "/v1/namespaces/default"
+    asked = {"question": "how do I take my tea?", "k": 3}
     before = figures(served)
     for _ in range(3):
-        answer = served.client.post(f"{space}/recall", json={"question": "how do I take my tea?", "k": 3}).json()
+        answer = served.client.post(f"{space}/recall", json={**asked, "trace": True}).json()
     served.client.post(f"{space}/memories", json={"content": "The counter was looked at"})
     served.client.post(f"{space}/memories/batch", json={"records": [{"content": "one more"}, {"content": "another"}]})
     assert served.client.get(f"{space}/memories/nobody").status_code == 404

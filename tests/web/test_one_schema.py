@@ -117,12 +117,14 @@ def test_one_question_has_one_trace(served: Served, engine: fivefold.Engine, tal
 
 def test_a_recall_without_its_trace_is_the_library_s_brief(served: Served, engine: fivefold.Engine) -> None:
     asked = {"question": QUESTION, "k": 3, "now": NOW}
-    answer = served.client.post("/v1/namespaces/default/recall", json={**asked, "trace": False})
+    answer = served.client.post("/v1/namespaces/default/recall", json=asked)
     brief = engine.recall(QUESTION, k=3, now=NOW).brief
     assert settled(answer.json()) == settled(brief.to_dict())
     assert [hit.memory.id for hit in brief.hits] == [hit["memory"]["id"] for hit in answer.json()["hits"]]
-    whole = served.client.post("/v1/namespaces/default/recall", json=asked)
-    assert len(answer.content) < len(whole.content) / 5
+    whole = served.client.post("/v1/namespaces/default/recall", json={**asked, "trace": True})
+    assert len(answer.content) < len(whole.content) / 10
+    for few, many in zip(answer.json()["hits"], whole.json()["hits"], strict=True):
+        assert {**many, "memory": {name: many["memory"][name] for name in few["memory"]}}.items() >= few.items()
 
 
 def test_one_question_has_one_context(served: Served, engine: fivefold.Engine, talk: Talk) -> None:

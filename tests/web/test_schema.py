@@ -120,7 +120,7 @@ def test_examples_are_as_the_document_says(shown: Any, name: str) -> None:
 
 def test_answers_are_described_as_the_library_describes_them(shown: Any) -> None:
     for operation in OPERATIONS.values():
-        for kind in filter(None, (operation.answers, operation.brief)):
+        for kind in filter(None, (operation.answers, operation.other)):
             own = definitions(kind, ref="#/components/schemas/")
             assert {name: shown["components"]["schemas"][name] for name in own} == own
 

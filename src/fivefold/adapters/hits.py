@@ -123,8 +123,6 @@ def _line(memory: Memory) -> str:
     return f"{BULLET}{who}, {spoken_date(memory.event_at)}: {quote(memory.content)}"
 
 
-# Messages of other libraries as turns of a session: their text can be recalled, and each comes back unchanged.
-
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 

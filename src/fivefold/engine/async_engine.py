@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from itertools import islice
-from types import TracebackType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from fivefold.engine.engine import Engine
@@ -21,8 +20,6 @@ from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
 from fivefold.stores.interface import Store
 from fivefold.writing.entity_graph import Graph
-
-# Calls of asynchronous code run in threads: a few for each store, whatever the number of its namespaces.
 
 READS = WRITES = LENGTHY = ROUTES = 2
 """How many calls of each kind, and routes of recalls, run at once. Only one thread runs Python at a time: more threads
@@ -35,6 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+Open = TypeVar("Open", Engine, SharedStore)
 
 _of_stores: WeakKeyDictionary[Store, CallThreads] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -92,6 +90,27 @@ class AsyncCalls(Generic[T_co]):
         self._threads = threads
 
 
+class AsyncOwner(AsyncCalls[Open]):
+    """Has the methods of what is open, and closes it."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is: a path, ':memory:' or an address without its password."""
+        return self._target.location
+
+    async def close(self) -> None:
+        """Wait for the calls under way and close the store; an engine of a shared store leaves it open."""
+        if getattr(self._target, "owns_store", True):
+            await self._threads.close()
+        await asyncio.to_thread(self._target.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
 class _Awaited:
     """Makes of a method one that is awaited and runs in the threads of its kind."""
 
@@ -133,7 +152,7 @@ class AsyncGraph(AsyncCalls[Graph]):
     unrelate = writing(Graph.unrelate)
 
 
-class AsyncEngine(AsyncCalls[Engine]):
+class AsyncEngine(AsyncOwner[Engine]):
     """Memory for an agent in asynchronous code. Calls run in a few threads, so that the event loop goes on.
 
     Share it between tasks; close it, or use it in an `async with` block. A call can be cancelled: a write is then whole
@@ -203,11 +222,6 @@ class AsyncEngine(AsyncCalls[Engine]):
         return self._target.namespace
 
     @property
-    def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
-        return self._target.location
-
-    @property
     def settings(self) -> Awaitable[Settings]:
         """The namespace's settings, defaults where nothing is set: `await mem.settings`."""
         return self._threads.run("read", lambda: self._target.settings)
@@ -220,25 +234,6 @@ class AsyncEngine(AsyncCalls[Engine]):
     def export_lines(self) -> AsyncIterator[str]:
         """Every memory of the namespace as a line of JSON, oldest first: `async for line in mem.export_lines()`."""
         return stream(self._target.export_lines(), self._threads)
-
-    async def close(self) -> None:
-        """Wait for the calls under way and close the store. That of a shared store stays open."""
-        if self._target.owns_store:
-            await self._threads.close()
-        await asyncio.to_thread(self._target.close)
-
-    async def __aenter__(self) -> AsyncEngine:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-
-# Opening a store from asynchronous code.
-
-C = TypeVar("C", Engine, SharedStore)
 
 
 async def aopen(
@@ -262,7 +257,7 @@ async def astore(
     return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTES)))
 
 
-class AsyncStore(AsyncCalls[SharedStore]):
+class AsyncStore(AsyncOwner[SharedStore]):
     """A store with all its namespaces, for asynchronous code. Close it, or use it in an `async with` block."""
 
     def __init__(self, store: SharedStore) -> None:
@@ -271,39 +266,21 @@ class AsyncStore(AsyncCalls[SharedStore]):
     namespaces = reading(SharedStore.namespaces)
     delete_namespace = writing(SharedStore.delete_namespace)
 
-    @property
-    def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
-        return self._target.location
-
     def namespace(self, name: str) -> AsyncEngine:
         """The engine of a namespace, which need not exist. Closing the engine leaves the store open."""
         return AsyncEngine(self._target.namespace(name))
 
-    async def close(self) -> None:
-        """Wait for the calls under way and close the store for all its engines."""
-        await self._threads.close()
-        await asyncio.to_thread(self._target.close)
 
-    async def __aenter__(self) -> AsyncStore:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-
-async def _opened(open_it: Callable[[], C]) -> C:
+async def _opened(open_it: Callable[[], Open]) -> Open:
     """What is opened after the caller has gone is closed again."""
+
+    def close(opening: asyncio.Future[Open]) -> None:
+        if not opening.cancelled() and opening.exception() is None:
+            opening.result().close()
+
     opening = asyncio.ensure_future(asyncio.to_thread(open_it))
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        opening.add_done_callback(_close)
+        opening.add_done_callback(close)
         raise
-
-
-def _close(opening: asyncio.Future[C]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().close()

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
@@ -23,7 +22,7 @@ from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser, look_after
-from fivefold.retrieval.plan import RecallOptions, RecipeChoice, checked_request
+from fivefold.retrieval.plan import RecallOptions, RecallRequest, RecipeChoice, checked_request
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.settings import Settings, settings_of
@@ -58,8 +57,6 @@ from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.pipeline import write, write_checked, write_messages
 from fivefold.writing.relations import link_earlier_repeats
 
-# The weekly check of a vocabulary, while the store is not used, by a thread that ends with its engine (R5).
-
 IDLE_S = 30.0
 """For how long nothing was read or written before a check begins."""
 
@@ -69,8 +66,8 @@ AFTER_S = 60.0
 AGAIN_S = 3_600.0
 """For how long a namespace is left alone that was looked at, whether its check was due or not."""
 
-MOST = 1_000
-"""The most namespaces that wait for an idle moment, and of which it is known when they were looked at."""
+MAX_NAMESPACES = 1_000
+"""Namespaces that wait for an idle moment, and of which it is known when they were looked at."""
 
 _log = logging.getLogger("fivefold")
 
@@ -102,7 +99,7 @@ class IdleCheck:
         if now < self._opened + AFTER_S or now < self._looked.get(namespace, -AGAIN_S) + AGAIN_S:
             return
         with self._lock:
-            if self._ended.is_set() or len(self._waiting) >= MOST:
+            if self._ended.is_set() or len(self._waiting) >= MAX_NAMESPACES:
                 return
             self._waiting[namespace] = None
             if self._thread is None:
@@ -112,8 +109,7 @@ class IdleCheck:
     def stop(self) -> None:
         """End the thread, and wait until it has; a check under way is given up."""
         self._ended.set()
-        thread = self._thread
-        if thread is not None:
+        if (thread := self._thread) is not None:
             thread.join()
 
     def _run(self) -> None:
@@ -128,7 +124,7 @@ class IdleCheck:
                 _log.exception("the vocabulary of namespace %r could not be checked", namespace)
 
     def _next(self) -> str | None:
-        """The next namespace, once the store is idle; None where nothing waits, or where it has ended."""
+        """The next namespace, once the store is idle; None if nothing waits, or if it has ended."""
         while not self._ended.wait(max(0.0, self.activity.last + IDLE_S - monotonic())):
             if self.activity.last + IDLE_S <= monotonic():
                 break
@@ -139,7 +135,7 @@ class IdleCheck:
             namespace, _ = self._waiting.popitem()
             self._looked.pop(namespace, None)
             self._looked[namespace] = monotonic()
-            if len(self._looked) > MOST:
+            if len(self._looked) > MAX_NAMESPACES:
                 del self._looked[next(iter(self._looked))]
             return namespace
 
@@ -380,20 +376,8 @@ class Engine(Browser):
         `filter` says which memories may answer: a `Filter`, a mapping of its fields, or text such as
         `speaker:ana tag:work meta.price>=10 since:2024-01-01`.
         """
-        request = checked_request(
-            question,
-            k,
-            recipe=recipe,
-            overrides=overrides,
-            now=self._now(now),
-            history=history,
-            effort=effort,
-            recent_turns=recent_turns,
-            session_id=session_id,
-            min_chance=min_chance,
-            filter=filter,
-        )
-        answer = pipeline.recall(request, self._namespace, self._pool)
+        options = {name: value for name, value in locals().items() if name != "self"}
+        answer = pipeline.recall(self._request(options), self._namespace, self._pool)
         self.store.log(log_entry(answer))
         self._idle_check.recalled(self.namespace)
         observers.recalled(self.store, answer)
@@ -430,22 +414,17 @@ class Engine(Browser):
         filter: FilterInput | None = None,
     ) -> Plan:
         """What `recall` would do, without doing it."""
-        request = checked_request(
-            question,
-            k,
-            recipe=recipe,
-            overrides=overrides,
-            now=self._now(now),
-            history=history,
-            effort=effort,
-            filter=filter,
-        )
-        return pipeline.prepare(request, self._namespace.reader).plan
+        options = {name: value for name, value in locals().items() if name != "self"}
+        return pipeline.prepare(self._request(options), self._namespace.reader).plan
 
     def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
-        request = checked_request(question, now=self._now(now), history=history)
+        request = self._request({"question": question, "now": now, "history": history})
         return pipeline.understood(request, self._namespace.reader, self.settings)
+
+    def _request(self, options: dict[str, Any]) -> RecallRequest:
+        now = options.pop("now")
+        return checked_request(now=self._namespace.clock() if now is None else now, **options)
 
     @property
     def graph(self) -> Graph:
@@ -505,10 +484,5 @@ class Engine(Browser):
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _now(self, now: datetime | str | None) -> datetime | str:
-        return self._namespace.clock() if now is None else now

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 
 from fivefold import observers
 from fivefold.engine.engine import ROUTE_THREADS, Engine, IdleCheck
@@ -25,13 +24,11 @@ from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
 
-# One store for many users: an engine for each namespace, without connections or threads of its own.
+MAX_ENGINES = 256
+"""Engines that stay in memory unused; one more drops the least recently used."""
 
-MOST_ENGINES = 256
-"""The most engines that stay in memory unused; one more drops the least recently used."""
-
-THREADS = 16
-"""The most routes that run at once, over all recalls of all namespaces."""
+MAX_ROUTES = 16
+"""Routes that run at once, over all recalls of all namespaces."""
 
 
 class SharedStore:
@@ -45,7 +42,7 @@ class SharedStore:
         store: Store,
         embedder: str | Embedder | None = None,
         extractor: str | Extractor = "rules",
-        threads: int = THREADS,
+        threads: int = MAX_ROUTES,
     ) -> None:
         """The embedder is for new namespaces; existing ones keep the one they are pinned to."""
         self.store = store
@@ -68,7 +65,7 @@ class SharedStore:
         with self._lock:
             engine = self._engines.pop(name, None) or self._engine(name)
             self._engines[name] = engine
-            if len(self._engines) > MOST_ENGINES:
+            if len(self._engines) > MAX_ENGINES:
                 self._engines.popitem(last=False)
             return engine
 
@@ -83,7 +80,10 @@ class SharedStore:
         """
         name = checked_name(name, "namespace")
         count = self.remove_namespace(name)
-        self.store.audit.add([_deletion(name)])
+        entry = AuditEntry(
+            at=utc_now(), key_id=None, action="delete_namespace", namespace=name, subject=None, outcome="ok"
+        )
+        self.store.audit.add([entry])
         return count
 
     def remove_namespace(self, name: str) -> int:
@@ -108,9 +108,7 @@ class SharedStore:
     def __enter__(self) -> SharedStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _engine(self, name: str) -> Engine:
@@ -128,12 +126,6 @@ def space_of(engines: SharedStore, name: str) -> Namespace:
     """A namespace with the models that serve it, for a server that stores what waited."""
     activity = engines._idle_check.activity
     return Namespace(engines.store, name, None, engines._extractor, utc_now, engines._embedder, activity)
-
-
-def _deletion(namespace: str) -> AuditEntry:
-    return AuditEntry(
-        at=utc_now(), key_id=None, action="delete_namespace", namespace=namespace, subject=None, outcome="ok"
-    )
 
 
 def open(
@@ -161,7 +153,7 @@ def store(
 
     The embedder is for new namespaces; a namespace with memories keeps its own.
     """
-    return open_shared(location, embedder, extractor, THREADS)
+    return open_shared(location, embedder, extractor, MAX_ROUTES)
 
 
 def open_engine(
@@ -173,8 +165,7 @@ def open_engine(
 ) -> Engine:
     """An engine on a store of its own; everything is checked before the store is opened, which may create it."""
     checked_name(namespace, "namespace")
-    loaded = load_extractor(extractor)
-    _check_embedder(embedder)
+    loaded = _checked_extractor(extractor, embedder)
     opened = open_store(location)
     try:
         return Engine(opened, namespace, embedder, loaded, route_threads=route_threads)
@@ -186,14 +177,16 @@ def open_engine(
 def open_shared(
     location: str | os.PathLike[str], embedder: str | Embedder | None, extractor: str, route_threads: int
 ) -> SharedStore:
-    """A store for many namespaces, checked in the same way."""
-    loaded = load_extractor(extractor)
-    _check_embedder(embedder)
+    """A store for many namespaces; everything is checked before it is opened."""
+    loaded = _checked_extractor(extractor, embedder)
     return SharedStore(open_store(location), embedder, loaded, route_threads)
 
 
-def _check_embedder(embedder: object) -> None:
+def _checked_extractor(extractor: str, embedder: object) -> Extractor:
+    """The extractor of that name; an embedder that cannot be used is refused too."""
+    loaded = load_extractor(extractor)
     if isinstance(embedder, str):
         load_embedder(embedder)
     elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
         raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
+    return loaded

@@ -144,16 +144,11 @@ def spool(event: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
-    _sync(SPOOL)
-
-
-def _sync(folder: str) -> None:
-    """A new name is on the disk once its folder is."""
-    file = os.open(folder, os.O_RDONLY)
+    folder = os.open(SPOOL, os.O_RDONLY)  # a new name is on the disk once its folder is
     try:
-        os.fsync(file)
+        os.fsync(folder)
     finally:
-        os.close(file)
+        os.close(folder)
 
 
 def _has_transcript(payload: bytes) -> bool:
@@ -175,10 +170,7 @@ def _ask(state: str, what: bytes, event: bytes, wait: float, starts: bool = Fals
 
 
 def _call(state: str, message: bytes, wait: float = 0.0, starts: bool = False) -> bool:
-    """Send a message to the resident process and print its answer; start it if it is not there.
-
-    False if no answer came in time. With `starts`, a process that was only just started is waited for too.
-    """
+    """Send a message and print the answer, False if none came in time; with `starts`, wait also for a new process."""
     import _socket
 
     end = time.monotonic() + wait
@@ -237,6 +229,7 @@ def start_resident(state: str) -> None:
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         os.closerange(3, 256)
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
         os.execv(sys.executable, [sys.executable, "-I", "-m", "fivefold.hooks.resident", state])
     finally:
         os._exit(0)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from fivefold.hooks.writer import Drain
 
 
-# The configuration files of coding agents: hooks are added and removed, and everything else in them stays.
-
 OWN = re.compile(r"fivefold[/\\]hooks[/\\]entry\.py\b")
 """By this a command is known as one of fivefold's hooks."""
 
@@ -96,9 +94,7 @@ def removal(agent: Agent, file: Path) -> FileChange:
     if text is None or not any(installed_commands(config)):
         return FileChange(str(file), text, text)
     hooks = _without_empty({event: (items, _with(items, None)) for event, items in config["hooks"].items()})
-    changed = {name: value for name, value in config.items() if name != "hooks"}
-    if hooks:
-        changed = {name: hooks if name == "hooks" else value for name, value in config.items()}
+    changed = {name: hooks if name == "hooks" else value for name, value in config.items() if name != "hooks" or hooks}
     empty = changed in ({}, {"version": 1})
     return FileChange(str(file), text, None if empty and not file.is_symlink() else _written(changed, text))
 

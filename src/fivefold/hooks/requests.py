@@ -19,7 +19,7 @@ from fivefold.engine import Engine
 from fivefold.engine import store as open_store
 from fivefold.hooks.entry import STARTING
 from fivefold.hooks.state import FIRST_PAUSE_S, MAX_PAUSE_S, HookSettings, State
-from fivefold.hooks.writer import Drain, Event, SpoolWriter, event_of, payload_of, session_of
+from fivefold.hooks.writer import Event, SpoolWriter, event_of, payload_of, session_of
 from fivefold.retrieval.prompt import compose
 from fivefold.retrieval.prompt_block import Block, Item, pack
 from fivefold.text.passages import tokens
@@ -27,8 +27,6 @@ from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_TEXT
-
-# What an agent gets to read: the block that a session begins with, and the block for a prompt.
 
 LAST_TURNS = 4
 """Turns of the last session that a new one begins with."""
@@ -53,7 +51,9 @@ def session_block(engine: Engine, settings: HookSettings) -> str:
     last = [] if session is None else engine.last_turns(session.id, LAST_TURNS)
     seen = {turn.id for turn in last}
     stored = engine.memories(superseded=False, limit=CONSIDERED)
-    best = sorted((memory for memory in stored if memory.id not in seen and _matters(memory)), key=_rank)[:CHOSEN]
+    others = ("assistant", "tool", "system")
+    best = [one for one in stored if one.id not in seen and one.speaker not in others and one.kind != "session"]
+    best = sorted(best, key=_rank)[:CHOSEN]
     if not last and not best:
         return ""
     turns, memories = [Item(turn, recent=True) for turn in last], [Item(memory) for memory in best]
@@ -73,10 +73,6 @@ def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id
     if not answer.found or not hits:
         return ""
     return compose(replace(answer, hits=hits), settings.token_budget, tokens, engine.settings.zone).text
-
-
-def _matters(memory: Memory) -> bool:
-    return memory.speaker not in ("assistant", "tool", "system") and memory.kind != "session"
 
 
 def _rank(memory: Memory) -> tuple[float, float]:
@@ -136,34 +132,34 @@ class Requests:
         return b""
 
     def follow_up(self, data: bytes) -> None:
-        """What is done after the answer: load what the prompts of a session need that has just begun."""
-        if data.startswith(b"begin\n"):
-            self._get_ready(data.split(b"\n")[4].decode())
+        """After the answer to the begin of a session: load what its prompts need."""
+        if not data.startswith(b"begin\n"):
+            return
+        namespace = data.split(b"\n")[4].decode()
+        engine = self._store.namespace(namespace)
+        if namespace not in self._warm and engine.exists():
+            self._warm.add(namespace)
+            for prompt in WARM_UPS:
+                prompt_block(engine, self._settings, prompt, None)
 
     def drain(self) -> None:
-        """Store what waits; where that is under way, the one that does it looks once more.
-
-        The calling thread has a lower priority from then on: the agent waits for hooks, and nobody for the writer.
-        """
+        """Store what waits, at a lower priority of this thread; if that is under way, it looks once more."""
         step_back()
         self._again.set()
         while self._again.is_set() and self._writing.acquire(blocking=False):
             try:
                 self._again.clear()
-                self._note(self._writer.drain())
+                if self._writer.drain().waiting == 0:
+                    self._pause, self._retry_at = FIRST_PAUSE_S, None
+                else:
+                    self._retry_at = time.monotonic() + self._pause
+                    self._pause = min(2 * self._pause, MAX_PAUSE_S)
             finally:
                 self._writing.release()
 
     def retries(self) -> bool:
         """Whether it is time to try again what could not be stored."""
         return self._retry_at is not None and time.monotonic() >= self._retry_at and not self.busy
-
-    def _note(self, drain: Drain) -> None:
-        if drain.waiting == 0:
-            self._pause, self._retry_at = FIRST_PAUSE_S, None
-            return
-        self._retry_at = time.monotonic() + self._pause
-        self._pause = min(2 * self._pause, MAX_PAUSE_S)
 
     def close(self) -> None:
         self._store.close()
@@ -204,15 +200,6 @@ class Requests:
         if not isinstance(prompt, str) or not engine.exists():
             return ""
         return prompt_block(engine, self._settings, prompt, session_of(event.agent, payload))
-
-    def _get_ready(self, namespace: str) -> None:
-        """Load what a prompt in this namespace needs."""
-        engine = self._store.namespace(namespace)
-        if namespace in self._warm or not engine.exists():
-            return
-        self._warm.add(namespace)
-        for prompt in WARM_UPS:
-            prompt_block(engine, self._settings, prompt, None)
 
 
 def _conversation(event: Event) -> str:

@@ -87,7 +87,8 @@ class Resident:
             try:
                 connection, _ = server.accept()
             except TimeoutError:
-                self._retry()
+                if self._requests is not None and self._requests.retries():
+                    threading.Thread(target=self._requests.drain, daemon=True).start()
                 continue
             self._last = time.monotonic()
             threading.Thread(target=self._respond, args=(connection,), daemon=True).start()
@@ -115,11 +116,6 @@ class Resident:
         self._loaded.set()
         if self._requests is not None:
             self._requests.drain()
-
-    def _retry(self) -> None:
-        """Try again what could not be stored, once its pause is over."""
-        if self._requests is not None and self._requests.retries():
-            threading.Thread(target=self._requests.drain, daemon=True).start()
 
     def _respond(self, connection: socket.socket) -> None:
         try:

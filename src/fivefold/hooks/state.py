@@ -9,11 +9,11 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fivefold.errors import FivefoldError, InvalidFile, InvalidInput
 from fivefold.hooks.entry import EVENT_FILE, FLAG, KEPT, LATE, SETTINGS, SOCKET, SPOOL, START_WAIT_MS, WAIT_MS
@@ -58,40 +58,15 @@ class HookSettings(Value):
     ] = 30
 
 
-@dataclass(frozen=True, slots=True)
 class State:
     """The folder: settings, socket, spool, and how far each transcript is read. No file has a text that is stored."""
 
-    folder: Path
-
-    @property
-    def settings_file(self) -> Path:
-        return self.folder / SETTINGS
-
-    @property
-    def socket(self) -> Path:
-        return self.folder / SOCKET
-
-    @property
-    def lock(self) -> Path:
-        return self.folder / "hooks.lock"
-
-    @property
-    def log(self) -> Path:
-        return self.folder / "hooks.log"
-
-    @property
-    def spool(self) -> Path:
-        return self.folder / SPOOL
-
-    @property
-    def offsets(self) -> Path:
-        return self.folder / "offsets.json"
-
-    @property
-    def kept_flag(self) -> Path:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings_file, self.socket, self.spool = folder / SETTINGS, folder / SOCKET, folder / SPOOL
+        self.lock, self.log, self.offsets = folder / "hooks.lock", folder / "hooks.log", folder / "offsets.json"
+        self.kept_flag = folder / KEPT / FLAG
         """A file that is there while an answer is kept."""
-        return self.folder / KEPT / FLAG
 
     @property
     def late(self) -> int:
@@ -119,17 +94,15 @@ class State:
                     path.unlink()
         for name in (SETTINGS, self.offsets.name):
             delete_leftovers(self.folder, name)
-        for path in (*self.folder.glob("blocks/*.json"), *self.folder.glob("kept/*.json"), *self._parts()):
-            path.unlink(missing_ok=True)
+        for pattern in ("blocks/*.json", "kept/*.json", "blocks/.*.part", "kept/.*.part"):
+            for path in self.folder.glob(pattern):
+                path.unlink(missing_ok=True)
         for path in self.folder.glob(f"failed/*{EVENT_FILE}"):
             os.replace(path, self.spool / path.name)
         for name in ("blocks", "failed"):
             with suppress(OSError):
                 (self.folder / name).rmdir()
         self.kept_flag.unlink(missing_ok=True)
-
-    def _parts(self) -> list[Path]:
-        return [*self.folder.glob("blocks/.*.part"), *self.folder.glob("kept/.*.part")]
 
     def _spooled(self) -> list[Path]:
         return sorted(self.spool.iterdir()) if self.spool.is_dir() else []
@@ -148,7 +121,8 @@ class State:
 
     def save_settings(self, settings: HookSettings) -> None:
         self.create()
-        write_json(self.settings_file, settings.to_dict())
+        with replacement(self.settings_file) as file:
+            file.write(json.dumps(settings.to_dict(), ensure_ascii=False, indent=2).encode())
 
 
 def _is_plain(path: Path) -> bool:
@@ -189,18 +163,15 @@ def read_json(path: Path) -> Json:
     return data
 
 
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    with replacement(path) as file:
-        file.write(json.dumps(data, ensure_ascii=False, indent=2).encode())
-
-
 def read_offsets(path: Path) -> dict[str, int]:
     """How far each transcript is read; where that is not known, it is read from its start, which adds nothing twice."""
     try:
         offsets = read_json(path)
     except InvalidFile:
         return {}
-    return {_name_of(name): end for name, end in offsets.items() if isinstance(end, int) and end >= 0}
+    # Earlier versions wrote the path itself.
+    names = {name: offset_name(Path(name)) if os.path.isabs(name) else name for name in offsets}
+    return {names[name]: end for name, end in offsets.items() if isinstance(end, int) and end >= 0}
 
 
 def write_offset(path: Path, transcript: Path, end: int) -> None:
@@ -217,11 +188,6 @@ def write_offset(path: Path, transcript: Path, end: int) -> None:
 def offset_name(transcript: Path) -> str:
     """A transcript's name among the offsets: a digest, since its path names the project and the session."""
     return hashlib.blake2b(os.fsencode(transcript), digest_size=16).hexdigest()
-
-
-def _name_of(name: str) -> str:
-    """Earlier versions wrote the path itself."""
-    return offset_name(Path(name)) if os.path.isabs(name) else name
 
 
 def reason_of(error: Exception) -> str:

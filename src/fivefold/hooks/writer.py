@@ -158,21 +158,18 @@ class SpoolWriter:
         return new
 
     def _remember(self, event: Event, messages: list[Json], session: str | None) -> bool:
-        readable = [message for message in messages if self._is_readable(message)]
+        readable = []
+        for message in messages:  # one of an unknown shape must not keep the others from being stored
+            try:
+                MessageReader(Settings()).conversation([message], "check")
+                readable.append(message)
+            except InvalidInput as error:
+                self._log(f"a message was left out: {error}")
         if readable and session is None:
             self._log(f"nothing was stored of {event.agent} {event.name}: it names no session")
         if not readable or session is None:
             return False
         return bool(self._engine_of(event.namespace).remember_messages(readable, session_id=session).stored)
-
-    def _is_readable(self, message: Json) -> bool:
-        """One message of an unknown shape must not keep the others from being stored."""
-        try:
-            MessageReader(Settings()).conversation([message], "check")
-        except InvalidInput as error:
-            self._log(f"a message was left out: {error}")
-            return False
-        return True
 
 
 def _spoken(event: Event, payload: Json) -> list[Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -50,17 +50,18 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    about: ClassVar[str | None] = None
+    """The field with the id of what the call is about, for the audit log."""
     namespace: Namespace = None
 
     @property
     def action(self) -> str | None:
-        """The name in the audit log where it is not the name of the tool."""
+        """The name in the audit log if it is not the name of the tool."""
         return None
 
     @property
     def subject(self) -> str | None:
-        """The id of what the call is about, for the audit log."""
-        return None
+        return None if self.about is None else getattr(self, self.about)
 
 
 class Remember(Arguments):
@@ -86,6 +87,7 @@ class Remember(Arguments):
 
 
 class RememberMessages(Arguments):
+    about = "session_id"
     session_id: Annotated[str, Field(description="The conversation the messages belong to")]
     messages: Annotated[
         list[dict[str, Any]],
@@ -96,10 +98,6 @@ class RememberMessages(Arguments):
             description="Messages in their order, each with role (user, assistant, system, tool) and content",
         ),
     ]
-
-    @property
-    def subject(self) -> str | None:
-        return self.session_id
 
 
 class Recall(Arguments):
@@ -128,14 +126,12 @@ class Explain(Arguments):
 
 
 class Forget(Arguments):
+    about = "id"
     id: Annotated[str, Field(description="Id of the memory, as recall lists it with ids")]
-
-    @property
-    def subject(self) -> str | None:
-        return self.id
 
 
 class Used(Arguments):
+    about = "recall_id"
     recall_id: Annotated[str, Field(description="The recall_id that recall or explain gave")]
     used: Annotated[
         list[str],
@@ -150,12 +146,9 @@ class Used(Arguments):
         Field(max_length=MAX_SOURCES, fail_fast=True, description="Numbers or ids of sources that were of no use"),
     ] = []
 
-    @property
-    def subject(self) -> str | None:
-        return self.recall_id
-
 
 class Sessions(Arguments):
+    about = "session_id"
     session_id: Annotated[str | None, Field(description="One conversation, to read its turns; default: list them")] = (
         None
     )
@@ -166,10 +159,6 @@ class Sessions(Arguments):
     @property
     def action(self) -> str | None:
         return None if self.session_id is None else "session"
-
-    @property
-    def subject(self) -> str | None:
-        return self.session_id
 
 
 class Stats(Arguments):
@@ -200,10 +189,7 @@ _WORDS = {
 
 
 def checked(kind: type[T], values: Mapping[str, Any] | None) -> T:
-    """The arguments as `kind`; a null counts as left out. An error says what does not fit and what is expected.
-
-    It names only the first unknown argument and only the first fault in a list, so that it stays short.
-    """
+    """The arguments as `kind`; a null counts as left out. An error names only the first unknown one, to stay short."""
     present = {name: value for name, value in (values or {}).items() if value is not None}
     unknown = next((name for name in present if name not in kind.model_fields), None)
     if unknown is not None:

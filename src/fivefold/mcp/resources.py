@@ -22,9 +22,8 @@ from fivefold.values.validate import shorten
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.retrieval.prompt import Context
-    from fivefold.service.session import Action
     from fivefold.values.memory import Memory, Session
+    from fivefold.values.serialize import Json
 
 
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
@@ -46,29 +45,27 @@ EXAMPLES = 3
 JSON = "application/json"
 
 
+TEMPLATES = (
+    (MEMORY, "memory", "A memory", "One memory with all its fields; namespace and id percent-encoded"),
+    (
+        SESSION,
+        "session",
+        "A conversation",
+        "The last 1,000 turns of a conversation, oldest first; namespace and id percent-encoded",
+    ),
+    (
+        HEALTH,
+        "health",
+        "Health of a namespace",
+        "What is expired, stale, never used, said twice, contradicted or a secret, and what to do",
+    ),
+)
+
+
 def list_templates() -> list[types.ResourceTemplate]:
     return [
-        types.ResourceTemplate(
-            name="memory",
-            title="A memory",
-            uri_template=str(MEMORY),
-            description="One memory with all its fields; namespace and id percent-encoded",
-            mime_type=JSON,
-        ),
-        types.ResourceTemplate(
-            name="session",
-            title="A conversation",
-            uri_template=str(SESSION),
-            description="The last 1,000 turns of a conversation, oldest first; namespace and id percent-encoded",
-            mime_type=JSON,
-        ),
-        types.ResourceTemplate(
-            name="health",
-            title="Health of a namespace",
-            uri_template=str(HEALTH),
-            description="What is expired, stale, never used, said twice, contradicted or a secret, and what to do",
-            mime_type=JSON,
-        ),
+        types.ResourceTemplate(name=name, title=title, uri_template=str(uri), description=description, mime_type=JSON)
+        for uri, name, title, description in TEMPLATES
     ]
 
 
@@ -78,55 +75,36 @@ def list_resources(transport: Transport, request: Any, cursor: str | None) -> ty
         engine = action.engine
         page = engine.memories(cursor=cursor, limit=PAGE_SIZE)
         sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
-        resources = [
-            *(_session(engine.namespace, session) for session in sessions),
-            *(_memory(memory) for memory in page),
-        ]
+        resources = [_session(engine.namespace, session) for session in sessions] + list(map(_memory, page))
     return types.ListResourcesResult(resources=resources, next_cursor=page.cursor)
 
 
 def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
-    found = (read(transport, request, uri) for read in (_memory_at, _session_at, _health_at))
-    text = next(filter(None, found), None)
-    if text is None:
-        known = f"{MEMORY}, {SESSION} and {HEALTH}"
-        raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {known}")
-    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
+    for template, action_name, read in READERS:
+        if (match := template.match(uri)) is not None:
+            id = str(match["id"]) if "id" in match else None
+            session = transport.session(request, str(match["namespace"]))
+            with session.act(action_name, subject=id) as action:
+                text = escaped(json.dumps(read(action.engine, id or ""), ensure_ascii=False))
+            return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
+    known = f"{MEMORY}, {SESSION} and {HEALTH}"
+    raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {known}")
 
 
-def _memory_at(transport: Transport, request: Any, uri: str) -> str | None:
-    if (match := MEMORY.match(uri)) is None:
-        return None
-    namespace, id = str(match["namespace"]), str(match["id"])
-    with transport.session(request, namespace).act("get", subject=id) as action:
-        return _json(action.engine.get(id).to_dict())
-
-
-def _session_at(transport: Transport, request: Any, uri: str) -> str | None:
-    if (match := SESSION.match(uri)) is None:
-        return None
-    namespace, id = str(match["namespace"]), str(match["id"])
-    with transport.session(request, namespace).act("session", subject=id) as action:
-        return _json([turn.to_dict() for turn in _last_turns(action.engine, id)])
-
-
-def _health_at(transport: Transport, request: Any, uri: str) -> str | None:
-    if (match := HEALTH.match(uri)) is None:
-        return None
-    with transport.session(request, str(match["namespace"])).act("health") as action:
-        return _json(action.engine.health(examples=EXAMPLES).to_dict())
-
-
-def _last_turns(engine: Engine, id: str) -> list[Memory]:
+def _last_turns(engine: Engine, id: str) -> list[Json]:
     """Oldest first, and no more than fit into an answer: a conversation may go on for years."""
     turns = engine.last_turns(id, TURNS)
     if not turns:
         raise NotFound(f"namespace {engine.namespace!r} has no session {id!r}")
-    return turns
+    return [turn.to_dict() for turn in turns]
 
 
-def _json(value: object) -> str:
-    return escaped(json.dumps(value, ensure_ascii=False))
+READERS: tuple[tuple[UriTemplate, str, Callable[[Engine, str], object]], ...] = (
+    (MEMORY, "get", lambda engine, id: engine.get(id).to_dict()),
+    (SESSION, "session", _last_turns),
+    (HEALTH, "health", lambda engine, _: engine.health(examples=EXAMPLES).to_dict()),
+)
+"""Each address with the action in the audit log."""
 
 
 def _memory(memory: Memory) -> types.Resource:
@@ -149,8 +127,6 @@ def _session(namespace: str, session: Session) -> types.Resource:
         mime_type=JSON,
     )
 
-
-# Prompts a person can choose in a client: recall before answering, and keep what matters of a talk.
 
 NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; leave out for the usual one")
 
@@ -184,14 +160,12 @@ class Prompt:
     arguments: tuple[types.PromptArgument, ...]
     text: Callable[[Transport, Any, Mapping[str, str]], str]
 
-    def definition(self) -> types.Prompt:
-        return types.Prompt(
-            name=self.name, title=self.title, description=self.description, arguments=[*self.arguments, NAMESPACE]
-        )
-
 
 def list_prompts() -> list[types.Prompt]:
-    return [prompt.definition() for prompt in PROMPTS.values()]
+    return [
+        types.Prompt(name=name, title=one.title, description=one.description, arguments=[*one.arguments, NAMESPACE])
+        for name, one in PROMPTS.items()
+    ]
 
 
 def get_prompt(transport: Transport, request: Any, name: str, values: Mapping[str, str]) -> types.GetPromptResult:
@@ -213,18 +187,13 @@ def get_prompt(transport: Transport, request: Any, name: str, values: Mapping[st
 def answer(transport: Transport, request: Any, values: Mapping[str, str]) -> str:
     question = values["question"]
     with transport.session(request, values.get("namespace")).act("context") as action:
-        context = _context(action, transport, question)
+        limits, engine = action.service.limits, action.engine
+        limits.check_question(question)
+        context = engine.context(question, limits.k_for_block(None, BUDGET), token_budget=BUDGET)
+        transport.source_numbers.record(engine.namespace, context.recall_id, [source.id for source in context.sources])
     return ANSWER.format(
         block=texts.block(context), question=question, recall_id=context.recall_id, where=_where(values)
     )
-
-
-def _context(action: Action, transport: Transport, question: str) -> Context:
-    action.service.limits.check_question(question)
-    engine = action.engine
-    context = engine.context(question, action.service.limits.k_for_block(None, BUDGET), token_budget=BUDGET)
-    transport.source_numbers.record(engine.namespace, context.recall_id, [source.id for source in context.sources])
-    return context
 
 
 def keep(_: Transport, __: Any, values: Mapping[str, str]) -> str:

@@ -20,8 +20,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from fivefold.errors import FivefoldError, NotFound
-from fivefold.mcp.text import SourceNumbers
-from fivefold.mcp.transport import Transport, single_namespace
+from fivefold.mcp.transport import SourceNumbers, Transport, single_namespace
 from fivefold.values.access import HERE, Caller, NamespaceRefused, Refused
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION
@@ -43,7 +42,7 @@ INSTRUCTIONS = (
 GREETINGS = frozenset({"initialize", "server/discover", "ping"})
 """Methods that are answered before anything is loaded."""
 
-LONGEST = 1_000
+MAX_MESSAGE_CHARS = 1_000
 """The most characters of an error message; a long value in it is cut."""
 
 Context = ServerRequestContext[Any, Any]
@@ -87,7 +86,8 @@ class Handlers:
         from fivefold.mcp import resources
 
         cursor = params.cursor if params is not None else None
-        return await _run_read(partial(self._or_refuse, resources.list_resources, self.transport, ctx.request, cursor))
+        work = partial(resources.list_resources, self.transport, ctx.request, cursor)
+        return await _run_read(partial(self._or_refuse, work))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -99,22 +99,19 @@ class Handlers:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from fivefold.mcp import resources
 
-        return await _run_read(
-            partial(self._or_refuse, resources.read_resource, self.transport, ctx.request, params.uri)
-        )
+        work = partial(resources.read_resource, self.transport, ctx.request, params.uri)
+        return await _run_read(partial(self._or_refuse, work))
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        from fivefold.mcp import resources as prompts
+        from fivefold.mcp import resources
 
-        return types.ListPromptsResult(prompts=prompts.list_prompts())
+        return types.ListPromptsResult(prompts=resources.list_prompts())
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from fivefold.mcp import resources as prompts
+        from fivefold.mcp import resources
 
-        values = params.arguments or {}
-        return await _run_read(
-            partial(self._or_refuse, prompts.get_prompt, self.transport, ctx.request, params.name, values)
-        )
+        work = partial(resources.get_prompt, self.transport, ctx.request, params.name, params.arguments or {})
+        return await _run_read(partial(self._or_refuse, work))
 
     async def _to_end(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
         """Run what may be a write to its end, whether or not the caller still waits for it.
@@ -141,9 +138,9 @@ class Handlers:
     def _failure(self, error: Exception) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text=self._message(error))], is_error=True)
 
-    def _or_refuse(self, work: Callable[..., R], *args: Any) -> R:
+    def _or_refuse(self, work: Callable[[], R]) -> R:
         try:
-            return work(*args)
+            return work()
         except MCPError:
             raise
         except Exception as error:
@@ -152,7 +149,7 @@ class Handlers:
 
     def _message(self, error: Exception) -> str:
         message = self.transport.message(error)
-        return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+        return message if len(message) <= MAX_MESSAGE_CHARS else f"{message[: MAX_MESSAGE_CHARS - 1]}…"
 
 
 def build(handlers: Handlers) -> Server[Any]:
@@ -192,9 +189,6 @@ def _definitions(structured: bool = False) -> list[types.Tool]:
 
 def _input_schema(name: str) -> Json | None:
     return next((tool.input_schema for tool in _definitions() if tool.name == name), None)
-
-
-# MCP over standard streams: one client, which has started this process and ends it by closing its input.
 
 
 @dataclass(slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
-from fivefold.errors import InvalidInput
-from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.text.display import fenced, harmless, quote_line, quote_name
 from fivefold.text.passages import tokens
 from fivefold.values.explain import SHOWN_TEXT, excerpt
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Erasure, HealthExample, HealthReport, Page, Report, Stats
 
 
-# Answers cut to a number of tokens; the answer says how much was left out.
-
 FENCE = tokens(fenced("")) + 1
 """Tokens of the fence around what people and programs have said."""
 
@@ -36,13 +32,7 @@ LINE = 300
 
 def count_fitting(lines: Iterable[str], budget: int) -> int:
     """How many of the lines, from the first on, fit."""
-    room, count = budget, 0
-    for line in lines:
-        room -= tokens(line + "\n")
-        if room < 0:
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(lambda used: used <= budget, accumulate(tokens(line + "\n") for line in lines)))
 
 
 def clip(text: str, budget: int) -> str:
@@ -65,10 +55,7 @@ def first_lines(text: str, budget: int) -> str:
 
 
 def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
-    """As much of the trace as fits: first texts are shortened, then lists, at last hits are left out.
-
-    `closing` says what was cut.
-    """
+    """As much of the trace as fits: texts are shortened, then lists, at last hits go; `closing` says what was cut."""
     for shorter, cut in _shorter(recall):
         text = f"{fenced(harmless(shorter.explain()))}\n{closing(cut)}"
         if tokens(text) <= budget:
@@ -84,7 +71,8 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
     cut = ["memories to a few words"] if short != recall else []
     yield short, cut
     if any(hit.neighbours for hit in short):
-        short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
+        alone = (replace(hit, candidate=replace(hit.candidate, neighbours=())) for hit in short)
+        short = replace(short, hits=tuple(alone))
         cut = [*cut, "the turns next to each hit"]
         yield short, cut
     if dropped := sum(one.rank is None for one in short.candidates):
@@ -106,10 +94,6 @@ def _shorten_hit(hit: Hit) -> Hit:
         neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
     )
     return replace(hit, candidate=short)
-
-
-def _without_neighbours(hit: Hit) -> Hit:
-    return replace(hit, candidate=replace(hit.candidate, neighbours=()))
 
 
 def _shorten_memory(memory: Memory, match: PassageMatch | None = None) -> Memory:
@@ -193,9 +177,8 @@ def deleted_namespace(report: DeletedNamespace) -> str:
 
 
 def session(item: Session) -> str:
-    return (
-        f"{quote_line(item.id)}: {turns_of(item)}, {item.started_at:%Y-%m-%d %H:%M} to {item.ended_at:%Y-%m-%d %H:%M}"
-    )
+    first, last = (f"{at:%Y-%m-%d %H:%M}" for at in (item.started_at, item.ended_at))
+    return f"{quote_line(item.id)}: {turns_of(item)}, {first} to {last}"
 
 
 def turns_of(item: Session) -> str:
@@ -248,49 +231,3 @@ def health(report: HealthReport, examples: int) -> str:
 def _example(example: HealthExample) -> str:
     other = "" if example.other is None else f"; {example.other}: {shorten(example.other_text or '', LINE)}"
     return quote_line(f"- {example.id}, {example.why}: {shorten(example.text, LINE)}{other}")
-
-
-# The numbers of the sources in an answer, so that a model can name sources by number instead of by long id.
-
-MAX_RECALLS = 1_000
-"""The number of recalls whose numbers are known; a number is used soon after the answer, or never."""
-
-LONGEST = 9
-"""The most digits of a source number."""
-
-
-class SourceNumbers:
-    def __init__(self, table: Table | None = None) -> None:
-        self._ids = table or MemoryTable(MAX_RECALLS)
-
-    def record(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
-        """The sources of a recall have these ids, in the order of their numbers."""
-        self._ids.change(_key(namespace, recall_id), lambda _: json.dumps([*ids]))
-
-    def ids(self, namespace: str, recall_id: str, names: Sequence[str]) -> list[str]:
-        """Ids as they are, and those of numbers such as '2' or '[2]'; an id that looks like a number stays one."""
-        stored = self._ids.get(_key(namespace, recall_id))
-        known: list[str] = [] if stored is None else json.loads(stored)
-        return [name if name in known else self._id(name, known) for name in names]
-
-    def lost(self, namespace: str, recall_id: str, names: Sequence[str]) -> bool:
-        """Whether some of the names are numbers unknown here: of another server, or of a recall long ago."""
-        return self._ids.get(_key(namespace, recall_id)) is None and any(map(_number, names))
-
-    def _id(self, name: str, ids: Sequence[str]) -> str:
-        number = _number(name)
-        if not ids or number is None:
-            return name
-        if len(number) > LONGEST or not 1 <= int(number) <= len(ids):
-            raise InvalidInput(f"there is no source {number[:20]}; that recall has 1 to {len(ids)}")
-        return ids[int(number) - 1]
-
-
-def _key(namespace: str, recall_id: str) -> str:
-    return json.dumps([namespace, recall_id])
-
-
-def _number(name: str) -> str | None:
-    """The digits of a name such as '2' or '[2]'."""
-    number = name.strip("[] ")
-    return number if number.isascii() and number.isdigit() else None

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import mcp_types as types
 
 from fivefold.errors import InvalidInput
 from fivefold.mcp import arguments, text
 from fivefold.mcp.arguments import Arguments, checked, schema
-from fivefold.mcp.text import FENCE, SourceNumbers, clip, count_fitting, fit_trace
-from fivefold.mcp.transport import Transport
+from fivefold.mcp.text import FENCE, clip, count_fitting, fit_trace
+from fivefold.mcp.transport import SourceNumbers, Transport
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
@@ -27,9 +27,7 @@ from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
 from fivefold.values.serialize import Value
 
-# What each tool does: the engine's answer as a value, and the same in words within the budget.
-
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 """Memories that each finding of a namespace's health names."""
 
 _SOURCE = re.compile(r"^\[\d+\] ", re.MULTILINE)
@@ -56,127 +54,7 @@ class ToolResult:
     """The id of what the call changed."""
 
 
-def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember) -> ToolResult:
-    action.service.limits.check_text(request.content, "content")
-    record = {"origin": "assistant", **request.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)}
-    old = request.supersedes
-    report = action.engine.remember(**record) if old is None else action.engine.supersede(old, record)
-    return ToolResult(report, text.report(report), report.id)
-
-
-def remember_messages(action: Action, numbers: SourceNumbers, request: arguments.RememberMessages) -> ToolResult:
-    for place, message in enumerate(request.messages):
-        action.service.limits.check_message(message, f"messages[{place}]")
-    report = action.engine.remember_messages(request.messages, session_id=request.session_id)
-    return ToolResult(report, text.messages_report(report), request.session_id)
-
-
-def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
-    action.service.limits.check_question(request.question)
-    answer = action.engine.recall(
-        request.question,
-        action.service.limits.k_for_block(request.k, request.token_budget),
-        now=request.now,
-        effort=request.effort,
-        recent_turns=request.recent_turns,
-        session_id=request.session_id,
-        min_chance=request.min_chance,
-        filter=request.filter,
-    )
-    end = f"\n{text.closing(answer.id)}"
-    budget, count, settings = request.token_budget - tokens(end), _counter(answer, request.ids), action.engine.settings
-    context = compose(answer, budget, count, settings.zone, settings.unlikely_memories)
-    sources = [source.id for source in context.sources]
-    numbers.record(action.engine.namespace, answer.id, sources)
-    ids = f"\n{text.id_list(sources)}" if request.ids else ""
-    return ToolResult(context, f"{text.block(context)}{ids}{end}" if sources else text.block(context))
-
-
-def _counter(answer: Recall, ids: bool) -> Count:
-    """Counts tokens; if ids are listed, each source also costs as much as the longest id line."""
-    if not ids:
-        return tokens
-    known_ids = [memory.id for memory in (*(hit.memory for hit in answer), *answer.recent)]
-    longest = max((tokens(f"\n[{len(known_ids)}] id {id}") for id in known_ids), default=0)
-    return lambda text: tokens(text) + longest * len(_SOURCE.findall(text))
-
-
-def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) -> ToolResult:
-    action.service.limits.check_k(request.k)
-    action.service.limits.check_question(request.question)
-    recipe = recipe_named(request.recipe, still=True)
-    answer = action.engine.recall(
-        request.question, request.k, recipe=recipe, now=request.now, effort=request.effort, filter=request.filter
-    )
-    numbers.record(action.engine.namespace, answer.id, [hit.memory.id for hit in answer])
-    _, message = fit_trace(answer, request.token_budget, lambda cut: text.trace(answer.id, cut))
-    return ToolResult(answer, message)
-
-
-def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) -> ToolResult:
-    forgotten = ForgottenMemory(action.engine.forget(request.id), action.service.erasure())
-    return ToolResult(forgotten, text.forget_message(forgotten), forgotten.memory.id)
-
-
-def used(action: Action, numbers: SourceNumbers, request: arguments.Used) -> ToolResult:
-    lists = (numbers.ids(action.engine.namespace, request.recall_id, ids) for ids in (request.used, request.not_used))
-    helpful, unhelpful = map(tuple, lists)
-    try:
-        action.engine.feedback(request.recall_id, used=helpful, not_used=unhelpful)
-    except InvalidInput as error:
-        if numbers.lost(action.engine.namespace, request.recall_id, (*helpful, *unhelpful)):
-            raise InvalidInput(f"{error}; only the process that gave a number knows it, name ids") from None
-        raise
-    report = Feedback(request.recall_id, helpful, unhelpful)
-    return ToolResult(report, text.feedback(report), request.recall_id)
-
-
-def sessions(action: Action, numbers: SourceNumbers, request: arguments.Sessions) -> ToolResult:
-    if request.session_id is not None:
-        return _turns(action, request.session_id, request.token_budget)
-    action.service.limits.check_page(request.limit)
-    page = action.engine.sessions(request.limit, request.cursor)
-    count = max(1, count_fitting(map(text.session, page), request.token_budget - text.CLOSING))
-    if count < len(page):
-        page = action.engine.sessions(count, request.cursor)
-    return ToolResult(SessionLog(page.items, page.cursor, (), 0), clip(text.sessions(page), request.token_budget))
-
-
-def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
-    """The latest turns that fit, oldest first."""
-    turns = action.engine.turns(session_id)
-    count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
-    left_out = len(turns) - min(count, len(turns))
-    log = SessionLog((), None, tuple(turns[left_out:]), left_out)
-    return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
-
-
-def namespaces(action: Action, numbers: SourceNumbers, request: arguments.Namespaces) -> ToolResult:
-    page = action.service.namespace_page(action.caller, action.service.limits.page, request.cursor)
-    count = max(1, count_fitting((item.name for item in page), arguments.BUDGET - text.CLOSING))
-    if count < len(page):
-        page = action.service.namespace_page(action.caller, count, request.cursor)
-    listed = Namespaces(tuple(item.name for item in page), page.cursor)
-    return ToolResult(listed, clip(text.namespaces(listed), arguments.BUDGET))
-
-
-def delete_namespace(action: Action, numbers: SourceNumbers, request: arguments.DeleteNamespace) -> ToolResult:
-    name = str(action.session.namespace)
-    report = DeletedNamespace(name, action.service.delete_namespace(action.caller, name), action.service.erasure())
-    return ToolResult(report, text.deleted_namespace(report))
-
-
-def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> ToolResult:
-    counts = action.service.stats(action.caller, action.engine)
-    return ToolResult(counts, text.stats(counts))
-
-
-def health(action: Action, numbers: SourceNumbers, _: arguments.Health) -> ToolResult:
-    """As many examples of each finding as fit."""
-    report = action.engine.health(examples=MOST_EXAMPLES)
-    messages = (text.health(report, most) for most in range(MOST_EXAMPLES, 0, -1))
-    fitting = next((message for message in messages if tokens(message) <= arguments.BUDGET), text.health(report, 0))
-    return ToolResult(report, clip(fitting, arguments.BUDGET))
+Run = Callable[[Action, SourceNumbers, Any], ToolResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +67,9 @@ class Tool:
     role: Role
     takes: type[Arguments]
     gives: type[Value]
-    run: Callable[[Action, SourceNumbers, Any], ToolResult]
-    destructive: bool = False
-    idempotent: bool = True
+    run: Run
+    destructive: bool
+    idempotent: bool
 
     @property
     def reads(self) -> bool:
@@ -223,122 +101,175 @@ class Tool:
         return answer
 
 
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "remember",
-            "Remember",
-            "Store one statement for good: a preference, fact, decision, date or correction that will matter in a "
-            "later conversation. Call it once for each statement. Store no secrets, and nothing that can be looked up "
-            "in files at hand. A known text is not stored twice, and a newer statement about the same thing supersedes "
-            "the older one.",
-            "writer",
-            arguments.Remember,
-            Report,
-            remember,
-            idempotent=False,
-        ),
-        Tool(
-            "remember_messages",
-            "Remember messages",
-            "Store messages of a conversation as they were sent, as turns of a session. Call it to keep a whole talk; "
-            "for a single statement use remember. What is stored already is not stored again.",
-            "writer",
-            arguments.RememberMessages,
-            Report,
-            remember_messages,
-        ),
-        Tool(
-            "recall",
-            "Recall",
-            "Find what is remembered about a question. Call it before answering anything that may depend on the user, "
-            "their work or earlier conversations. Gives a block of numbered sources with dates and speakers, oldest "
-            "first, and a recall_id. Ask in full sentences and name people, things and times; one question a call.",
-            "reader",
-            arguments.Recall,
-            Context,
-            recall,
-        ),
-        Tool(
-            "explain",
-            "Explain a recall",
-            "Show how an answer is found: how the question was read, what each search route found, and the arithmetic "
-            "behind each score. Call it when a recall missed something or brought something odd; to answer use recall.",
-            "reader",
-            arguments.Explain,
-            Recall,
-            explain,
-        ),
-        Tool(
-            "forget",
-            "Forget",
-            "Remove one memory and everything derived from it, for good. Call it only when the user wants something "
-            "forgotten; to correct a memory call remember, with supersedes where needed.",
-            "writer",
-            arguments.Forget,
-            ForgottenMemory,
-            forget,
-            destructive=True,
-        ),
-        Tool(
-            "used",
-            "Tell what helped",
-            "Say which sources of a recall you relied on in your answer, and which were of no use. Call it after the "
-            "answer; later recalls get better by it.",
-            "writer",
-            arguments.Used,
-            Feedback,
-            used,
-        ),
-        Tool(
-            "sessions",
-            "Conversations",
-            "List earlier conversations, latest first, or read the turns of one of them. Call it when the user asks "
-            "what was talked about and when; to find a statement, use recall.",
-            "reader",
-            arguments.Sessions,
-            SessionLog,
-            sessions,
-        ),
-        Tool(
-            "stats",
-            "What is remembered",
-            "Count what the namespace holds: memories by kind, conversations, entities, the time they span.",
-            "reader",
-            arguments.Stats,
-            Stats,
-            stats,
-        ),
-        Tool(
-            "health",
-            "What to look after",
-            "Find what is expired, stale, never used, said twice, contradicted or a secret, with ids and what to do. "
-            "Ask the user before you forget anything.",
-            "reader",
-            arguments.Health,
-            HealthReport,
-            health,
-        ),
-        Tool(
-            "namespaces",
-            "Namespaces",
-            "List the namespaces you may use, by name. Each has memories of its own.",
-            "reader",
-            arguments.Namespaces,
-            Namespaces,
-            namespaces,
-        ),
-        Tool(
-            "delete_namespace",
-            "Delete a namespace",
-            "Delete a namespace with all its memories, for good. Call it only when the user names the namespace and "
-            "asks for that.",
-            "admin",
-            arguments.DeleteNamespace,
-            DeletedNamespace,
-            delete_namespace,
-            destructive=True,
-        ),
+TOOLS: dict[str, Tool] = {}
+
+
+def tool(
+    title: str, role: Role, gives: type[Value], *, destructive: bool = False, idempotent: bool = True
+) -> Callable[[Run], Run]:
+    """Registers a function as the tool of its name; a model reads its docstring as the description."""
+
+    def register(run: Run) -> Run:
+        name, description = run.__name__, " ".join((run.__doc__ or "").split())
+        takes = get_type_hints(run)["request"]
+        TOOLS[name] = Tool(name, title, description, role, takes, gives, run, destructive, idempotent)
+        return run
+
+    return register
+
+
+@tool("Remember", "writer", Report, idempotent=False)
+def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember) -> ToolResult:
+    """Store one statement for good: a preference, fact, decision, date or correction that will matter in a later
+    conversation. Call it once for each statement. Store no secrets, and nothing that can be looked up in files at
+    hand. A known text is not stored twice, and a newer statement about the same thing supersedes the older one.
+    """
+    action.service.limits.check_text(request.content, "content")
+    record = {"origin": "assistant", **request.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)}
+    old = request.supersedes
+    report = action.engine.remember(**record) if old is None else action.engine.supersede(old, record)
+    return ToolResult(report, text.report(report), report.id)
+
+
+@tool("Remember messages", "writer", Report)
+def remember_messages(action: Action, numbers: SourceNumbers, request: arguments.RememberMessages) -> ToolResult:
+    """Store messages of a conversation as they were sent, as turns of a session. Call it to keep a whole talk; for a
+    single statement use remember. What is stored already is not stored again.
+    """
+    for place, message in enumerate(request.messages):
+        action.service.limits.check_message(message, f"messages[{place}]")
+    report = action.engine.remember_messages(request.messages, session_id=request.session_id)
+    return ToolResult(report, text.messages_report(report), request.session_id)
+
+
+@tool("Recall", "reader", Context)
+def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
+    """Find what is remembered about a question. Call it before answering anything that may depend on the user, their
+    work or earlier conversations. Gives a block of numbered sources with dates and speakers, oldest first, and a
+    recall_id. Ask in full sentences and name people, things and times; one question a call.
+    """
+    limits = action.service.limits
+    limits.check_question(request.question)
+    options = request.model_dump(exclude={"namespace", "token_budget", "k", "ids"})
+    answer = action.engine.recall(k=limits.k_for_block(request.k, request.token_budget), **options)
+    end = f"\n{text.closing(answer.id)}"
+    budget, count, settings = request.token_budget - tokens(end), _counter(answer, request.ids), action.engine.settings
+    context = compose(answer, budget, count, settings.zone, settings.unlikely_memories)
+    sources = [source.id for source in context.sources]
+    numbers.record(action.engine.namespace, answer.id, sources)
+    ids = f"\n{text.id_list(sources)}" if request.ids else ""
+    return ToolResult(context, f"{text.block(context)}{ids}{end}" if sources else text.block(context))
+
+
+def _counter(answer: Recall, ids: bool) -> Count:
+    """Counts tokens; if ids are listed, each source also costs as much as the longest id line."""
+    if not ids:
+        return tokens
+    known_ids = [memory.id for memory in (*(hit.memory for hit in answer), *answer.recent)]
+    longest = max((tokens(f"\n[{len(known_ids)}] id {id}") for id in known_ids), default=0)
+    return lambda text: tokens(text) + longest * len(_SOURCE.findall(text))
+
+
+@tool("Explain a recall", "reader", Recall)
+def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) -> ToolResult:
+    """Show how an answer is found: how the question was read, what each search route found, and the arithmetic behind
+    each score. Call it when a recall missed something or brought something odd; to answer use recall.
+    """
+    action.service.limits.check_k(request.k)
+    action.service.limits.check_question(request.question)
+    recipe = recipe_named(request.recipe, still=True)
+    answer = action.engine.recall(
+        request.question, request.k, recipe=recipe, now=request.now, effort=request.effort, filter=request.filter
     )
-}
+    numbers.record(action.engine.namespace, answer.id, [hit.memory.id for hit in answer])
+    _, message = fit_trace(answer, request.token_budget, lambda cut: text.trace(answer.id, cut))
+    return ToolResult(answer, message)
+
+
+@tool("Forget", "writer", ForgottenMemory, destructive=True)
+def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) -> ToolResult:
+    """Remove one memory and everything derived from it, for good. Call it only when the user wants something forgotten;
+    to correct a memory call remember, with supersedes where needed.
+    """
+    forgotten = ForgottenMemory(action.engine.forget(request.id), action.service.erasure())
+    return ToolResult(forgotten, text.forget_message(forgotten), forgotten.memory.id)
+
+
+@tool("Tell what helped", "writer", Feedback)
+def used(action: Action, numbers: SourceNumbers, request: arguments.Used) -> ToolResult:
+    """Say which sources of a recall you relied on in your answer, and which were of no use. Call it after the answer;
+    later recalls get better by it.
+    """
+    lists = (numbers.ids(action.engine.namespace, request.recall_id, ids) for ids in (request.used, request.not_used))
+    helpful, unhelpful = map(tuple, lists)
+    try:
+        action.engine.feedback(request.recall_id, used=helpful, not_used=unhelpful)
+    except InvalidInput as error:
+        if numbers.lost(action.engine.namespace, request.recall_id, (*helpful, *unhelpful)):
+            raise InvalidInput(f"{error}; only the process that gave a number knows it, name ids") from None
+        raise
+    report = Feedback(request.recall_id, helpful, unhelpful)
+    return ToolResult(report, text.feedback(report), request.recall_id)
+
+
+@tool("Conversations", "reader", SessionLog)
+def sessions(action: Action, numbers: SourceNumbers, request: arguments.Sessions) -> ToolResult:
+    """List earlier conversations, latest first, or read the turns of one of them. Call it when the user asks what was
+    talked about and when; to find a statement, use recall.
+    """
+    if request.session_id is not None:
+        return _turns(action, request.session_id, request.token_budget)
+    action.service.limits.check_page(request.limit)
+    page = action.engine.sessions(request.limit, request.cursor)
+    count = max(1, count_fitting(map(text.session, page), request.token_budget - text.CLOSING))
+    if count < len(page):
+        page = action.engine.sessions(count, request.cursor)
+    return ToolResult(SessionLog(page.items, page.cursor, (), 0), clip(text.sessions(page), request.token_budget))
+
+
+def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
+    """The latest turns that fit, oldest first."""
+    turns = action.engine.turns(session_id)
+    count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
+    left_out = len(turns) - min(count, len(turns))
+    log = SessionLog((), None, tuple(turns[left_out:]), left_out)
+    return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
+
+
+@tool("What is remembered", "reader", Stats)
+def stats(action: Action, numbers: SourceNumbers, request: arguments.Stats) -> ToolResult:
+    """Count what the namespace holds: memories by kind, conversations, entities, the time they span."""
+    counts = action.service.stats(action.caller, action.engine)
+    return ToolResult(counts, text.stats(counts))
+
+
+@tool("What to look after", "reader", HealthReport)
+def health(action: Action, numbers: SourceNumbers, request: arguments.Health) -> ToolResult:
+    """Find what is expired, stale, never used, said twice, contradicted or a secret, with ids and what to do. Ask the
+    user before you forget anything.
+    """
+    report = action.engine.health(examples=MAX_EXAMPLES)
+    messages = (text.health(report, most) for most in range(MAX_EXAMPLES, 0, -1))
+    fitting = next((message for message in messages if tokens(message) <= arguments.BUDGET), text.health(report, 0))
+    return ToolResult(report, clip(fitting, arguments.BUDGET))
+
+
+@tool("Namespaces", "reader", Namespaces)
+def namespaces(action: Action, numbers: SourceNumbers, request: arguments.Namespaces) -> ToolResult:
+    """List the namespaces you may use, by name. Each has memories of its own."""
+    page = action.service.namespace_page(action.caller, action.service.limits.page, request.cursor)
+    count = max(1, count_fitting((item.name for item in page), arguments.BUDGET - text.CLOSING))
+    if count < len(page):
+        page = action.service.namespace_page(action.caller, count, request.cursor)
+    listed = Namespaces(tuple(item.name for item in page), page.cursor)
+    return ToolResult(listed, clip(text.namespaces(listed), arguments.BUDGET))
+
+
+@tool("Delete a namespace", "admin", DeletedNamespace, destructive=True)
+def delete_namespace(action: Action, numbers: SourceNumbers, request: arguments.DeleteNamespace) -> ToolResult:
+    """Delete a namespace with all its memories, for good. Call it only when the user names the namespace and asks for
+    that.
+    """
+    name = str(action.session.namespace)
+    report = DeletedNamespace(name, action.service.delete_namespace(action.caller, name), action.service.erasure())
+    return ToolResult(report, text.deleted_namespace(report))

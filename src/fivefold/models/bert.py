@@ -128,11 +128,16 @@ class WordPieces:
 
     def spans(self, text: str) -> list[Span]:
         """The characters of the text that each of its ids stands for."""
-        made = [_CHARACTERS[ord(character)] for character in text]
-        places = [place for place, characters in enumerate(made) for _ in characters]
+        places: Sequence[int]
+        if text.isascii() and not _ASCII_CONTROL.search(text):
+            places, words = range(len(text)), _ASCII_WORD.finditer(text.lower())
+        else:
+            made = [_CHARACTERS[ord(character)] for character in text]
+            places = [place for place, characters in enumerate(made) for _ in characters]
+            words = _WORD.finditer("".join(made))
         spans = []
-        for word in _WORD.finditer("".join(made)):
-            start, ids = word.start(), self._split(word[0])
+        for word in words:
+            start, ids = word.start(), self._words.get(word[0]) or self._split(word[0])
             for id in ids:
                 end = word.end() if id == self._unknown else start + self._lengths[id]
                 spans.append((places[start], places[end - 1] + 1))

@@ -13,9 +13,13 @@ def split_nothing() -> None:
     bert.CORES.parts = 1
 
 
-def load_models(choice: str | None) -> None:
-    """Load this package's embedder, reader and reranker; other embedders load with the first text."""
-    split_nothing()
+def load_models(choice: str | None, split: bool = False) -> None:
+    """Load this package's embedder, reader and reranker; other embedders load with the first text.
+
+    Without `split`, models split no call.
+    """
+    if not split:
+        split_nothing()
     for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
         if callable(load := getattr(model, "load", None)):
             load()

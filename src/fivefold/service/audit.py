@@ -17,31 +17,8 @@ from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_NAME, checked_limit
 
 READS = frozenset(
-    {
-        "recall",
-        "explain",
-        "plan",
-        "understand",
-        "context",
-        "get",
-        "list",
-        "history",
-        "sessions",
-        "session",
-        "entities",
-        "entity",
-        "edges",
-        "settings",
-        "stats",
-        "health",
-        "learned",
-        "export",
-        "namespaces",
-        "audit",
-        "recipes",
-        "key",
-        "queue",
-    }
+    "recall explain plan understand context get list history sessions session entities entity edges settings stats "
+    "health learned export namespaces audit recipes key queue".split()
 )
 """Actions that change nothing. They are written a little later, in batches; a killed process may lose the last few."""
 
@@ -50,11 +27,11 @@ MAX_ENTRIES = 1_000_000
 
 BATCH = 500
 """The number of entries without hurry that are written at once."""
-EVERY_S = 5.0
-"""The longest that an entry without hurry waits, in seconds."""
+MAX_WAIT_S = 5.0
+"""How long an entry without hurry waits."""
 
-MOST_WAITING = 100_000
-"""The most entries that wait while the store cannot be written; beyond that the oldest are dropped."""
+MAX_WAITING = 100_000
+"""Entries that wait while the store cannot be written; beyond that the oldest are dropped."""
 
 _TRIM_AFTER = 1_000
 
@@ -90,11 +67,9 @@ class Audit:
     def note(
         self, caller: Caller, action: str, namespace: str | None = None, subject: str | None = None, outcome: str = "ok"
     ) -> None:
-        """Log what a caller did: `subject` is an id, `outcome` "ok", "refused" or "failed".
+        """Log an action once it is done and before it is answered, never inside a transaction of the store.
 
-        Returns when the entry is on disk; at once for `READS` and for refusals. Call it once the action is done,
-        before it is answered, and never inside a transaction of the store. Creating and revoking keys is logged by the
-        keyring itself. A read-only store keeps no entries.
+        Returns when the entry is on disk; at once for `READS` and for refusals. A read-only store keeps no entries.
         """
         if self._audit.read_only:
             return
@@ -107,7 +82,15 @@ class Audit:
             outcome=outcome,
         )
         future: Future[None] | None = None if action in READS or outcome == "refused" else Future()
-        self._add(entry, future)
+        with self._changed:
+            if self._closed:
+                raise StoreClosed("the audit log was closed; open the store again")
+            self._waiting.append((entry, future))
+            self._urgent = self._urgent or future is not None
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="fivefold-audit", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
         if future is not None:
             future.result()
 
@@ -134,10 +117,6 @@ class Audit:
         )
         return page_of(rows, limit, "audit", lambda entry: (entry.id,))
 
-    def flush(self) -> None:
-        """Return when all entries so far are on disk."""
-        self._write_waiting()
-
     def close(self) -> None:
         """Write the entries that wait. Call it before the store is closed."""
         with self._changed:
@@ -146,34 +125,22 @@ class Audit:
         if self._thread is not None:
             self._thread.join()
 
-    def _add(self, entry: AuditEntry, future: Future[None] | None) -> None:
-        with self._changed:
-            if self._closed:
-                raise StoreClosed("the audit log was closed; open the store again")
-            self._waiting.append((entry, future))
-            self._urgent = self._urgent or future is not None
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="fivefold-audit", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
-
     def _run(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
-                self._changed.wait_for(self._must_write, timeout=EVERY_S)
+                self._changed.wait_for(
+                    lambda: self._urgent or self._closed or len(self._waiting) >= BATCH, timeout=MAX_WAIT_S
+                )
                 last = self._closed
-            success = self._write_waiting(last)
+            success = self.flush(last)
             if last:
                 return
             if not success:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._closed or self._urgent, timeout=EVERY_S)
+                    self._changed.wait_for(lambda: self._closed or self._urgent, timeout=MAX_WAIT_S)
 
-    def _must_write(self) -> bool:
-        return self._urgent or self._closed or len(self._waiting) >= BATCH
-
-    def _write_waiting(self, last: bool = False) -> bool:
+    def flush(self, last: bool = False) -> bool:
         """Write all entries that wait and return whether it worked; if not, entries without hurry wait longer."""
         with self._writing:
             with self._changed:
@@ -184,7 +151,11 @@ class Audit:
                 if batch:
                     self._audit.add([entry for entry, _ in batch])
             except Exception as error:
-                self._put_back([item for item in batch if item[1] is None], last, error)
+                notes = [item for item in batch if item[1] is None]
+                dropped = len(notes) if last else max(0, len(notes) - MAX_WAITING)
+                with self._changed:
+                    self._waiting.extendleft(reversed(notes[dropped:]))
+                _log.warning("the audit log could not be written, %d notes were given up: %s", dropped, error)
                 for _, future in batch:
                     if future is not None:
                         future.set_exception(error)
@@ -194,12 +165,6 @@ class Audit:
                     future.set_result(None)
             self._trim(len(batch))
             return True
-
-    def _put_back(self, notes: list[_Waiting], last: bool, error: Exception) -> None:
-        dropped = len(notes) if last else max(0, len(notes) - MOST_WAITING)
-        with self._changed:
-            self._waiting.extendleft(reversed(notes[dropped:]))
-        _log.warning("the audit log could not be written, %d notes were given up: %s", dropped, error)
 
     def _trim(self, count: int) -> None:
         self._untrimmed += count

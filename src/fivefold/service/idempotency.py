@@ -65,25 +65,22 @@ class PendingRequest:
     def stored_as(self) -> RequestKey:
         return RequestKey(self.namespace, _short(self.scope), self.key)
 
+    def record_id(self, number: int) -> str:
+        """An id for a record without one, by which a second try finds it.
+
+        The body counts too: after its retention, a key with another body means another write.
+        """
+        parts = (*self.request, self.digest.hex(), str(number))
+        return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
+
 
 class IdempotencyStore:
     """The responses to requests with an idempotency key; they are in the store, so they outlive the process.
 
-        pending = idempotency.begin(namespace, scope, key, digest)
-        if isinstance(pending, StoredResponse):
-            return pending                     # the response of the first time
-        try:
-            response = ...                     # do it
-        except Exception:
-            idempotency.abandon(pending)       # nothing was done: the request may be sent again
-            raise
-        idempotency.finish(pending, response)
-
     `scope` says who sends what where (key id, method and path), `digest` is a hash of the body. Of any number of
     threads and processes that begin the same request, one gets `PendingRequest` and the others `RequestInProgress`. If
-    a process dies between doing a request and `finish`, the request is done again, with `is_retry` set: so what it
-    stores should have ids made from scope, key and digest, by which the second run finds it. Do not call it inside a
-    transaction of the store.
+    a process dies before `finish`, the request is done again with `is_retry` set, so its memories need ids made by
+    `PendingRequest.record_id`. Do not call it inside a transaction of the store.
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now, lease: timedelta = LEASE) -> None:
@@ -107,7 +104,11 @@ class IdempotencyStore:
             claim = self._requests.claim(request, digest, lease, now, now + self._lease, now + RETENTION)
             if claim.attempt is not None:
                 pending = PendingRequest(namespace, scope, key, lease, claim.attempt > 1, digest)
-                self._begin_lease(pending)
+                with self._lock:
+                    self._pending[pending.request] = pending
+                    if self._renewal is None:
+                        self._renewal = threading.Thread(target=self._run, name="fivefold-idempotency", daemon=True)
+                        self._renewal.start()
                 return pending
             if claim.existing is not None:  # else another process abandoned it at this moment
                 return _stored_response(claim.existing, digest, now)
@@ -136,13 +137,6 @@ class IdempotencyStore:
         self._closed.set()
         if self._renewal is not None:
             self._renewal.join()
-
-    def _begin_lease(self, pending: PendingRequest) -> None:
-        with self._lock:
-            self._pending[pending.request] = pending
-            if self._renewal is None:
-                self._renewal = threading.Thread(target=self._run, name="fivefold-idempotency", daemon=True)
-                self._renewal.start()
 
     def _end_lease(self, pending: PendingRequest) -> None:
         with self._lock:

@@ -54,8 +54,10 @@ class Keyring:
             role=_checked_role(role),
             namespaces=_checked_namespaces(namespaces),
             created_at=now,
-            expires_at=None if expires_at is None else _checked_expiry(expires_at, now),
+            expires_at=None if expires_at is None else as_utc(expires_at, "expires_at")[0],
         )
+        if key.expires_at is not None and key.expires_at <= now:
+            raise InvalidInput("expires_at is in the past; use a future time")
         secret = f"ff_{id}_{secrets.token_hex(24)}"
         self._store.keys.add(key, digest_of(secret), _audit_entry("create key", id, by, now))
         return key, secret
@@ -98,23 +100,19 @@ class Keyring:
             if self._store.keys.read_only or (last is not None and now - last < USE_INTERVAL):
                 return
             self._last_noted[key.id, refused] = now
-        write = self._write_refusal if refused else self._write_use
-        threading.Thread(target=_try_write, args=(write, key.id, now), name="fivefold-key-use", daemon=True).start()
+        arguments = (key.id, now, refused)
+        threading.Thread(target=self._write_use, args=arguments, name="fivefold-key-use", daemon=True).start()
 
-    def _write_use(self, id: str, now: datetime) -> None:
-        self._store.keys.mark_used(id, now, now - USE_INTERVAL)
-
-    def _write_refusal(self, id: str, now: datetime) -> None:
-        """Log a request with a revoked or expired key, or with a wrong secret."""
+    def _write_use(self, id: str, now: datetime, refused: bool) -> None:
+        """Note when a key was used, or log a request with a revoked or expired key, or with a wrong secret."""
         entry = AuditEntry(at=now, key_id=None, action="use key", namespace=None, subject=id, outcome="refused")
-        self._store.audit.add([entry])
-
-
-def _try_write(write: Callable[[str, datetime], None], id: str, now: datetime) -> None:
-    try:
-        write(id, now)
-    except FivefoldError as error:
-        _log.debug("a use of key %s could not be noted: %s", id, error)
+        try:
+            if refused:
+                self._store.audit.add([entry])
+            else:
+                self._store.keys.mark_used(id, now, now - USE_INTERVAL)
+        except FivefoldError as error:
+            _log.debug("a use of key %s could not be noted: %s", id, error)
 
 
 def digest_of(secret: str) -> bytes:
@@ -142,10 +140,3 @@ def _checked_namespaces(namespaces: object) -> tuple[str, ...]:
     if ALL in names and names != (ALL,):
         raise InvalidInput(f"{ALL!r} stands for every namespace and goes alone; leave the other names out")
     return names
-
-
-def _checked_expiry(expires_at: datetime, now: datetime) -> datetime:
-    moment, _ = as_utc(expires_at, "expires_at")
-    if moment <= now:
-        raise InvalidInput(f"a key that expires at {moment:%Y-%m-%d %H:%M} UTC would never hold; give a time to come")
-    return moment

@@ -14,8 +14,8 @@ from fivefold.values.validate import MAX_TEXT
 WINDOW_S = 60
 """Rates are per minute."""
 
-MOST_CALLERS = 10_000
-"""The most callers counted at once; beyond that, the one that was idle longest starts again."""
+MAX_CALLERS = 10_000
+"""Callers counted at once; beyond that, the one that was idle longest starts again."""
 
 TEXTS_OF_MESSAGES = frozenset({"content", "text", "parts", "refusal", "output", "data"})
 """The fields of a message that hold text, or parts with text."""
@@ -36,7 +36,7 @@ class RateExceeded(FivefoldError):
     def __init__(self, limit: int, wait_s: int) -> None:
         super().__init__(f"more than {limit} requests a minute; try again in {wait_s} s")
         self.limit = limit
-        self.wait_s = wait_s
+        self.retry_after_s = wait_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Rates:
         """The clock of a `table` that processes share must be the same in all of them, as the usual one is."""
         self.per_minute = per_minute
         self._clock = clock
-        self._levels = table or MemoryTable(MOST_CALLERS)
+        self._levels = table or MemoryTable(MAX_CALLERS)
 
     def take(self, caller: str) -> Allowance | None:
         """Count one request; raises `RateExceeded` when none is left. None where there is no limit."""

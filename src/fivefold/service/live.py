@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
@@ -14,13 +13,13 @@ from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from fivefold.values.validate import shorten
 
-MOST_EVENTS = 500
+MAX_EVENTS = 500
 """Events that are kept, over all namespaces; a new one takes the place of the oldest."""
 
 REMOVING = ("forget", "forget_session", "sweep", "delete_namespace")
 """Writes after which events may name memories that are gone."""
 
-MOST_QUESTION = 500
+MAX_QUESTION_CHARS = 500
 """Characters of a question that an event keeps."""
 
 
@@ -51,7 +50,7 @@ class LiveFeed:
     An event goes with any of the memories that it names, as a recall leaves the log.
     """
 
-    def __init__(self, store: Store, most: int = MOST_EVENTS, table: Table | None = None) -> None:
+    def __init__(self, store: Store, most: int = MAX_EVENTS, table: Table | None = None) -> None:
         self._store = store
         self._events = table or MemoryTable(most)
         observers.add(self)
@@ -62,7 +61,9 @@ class LiveFeed:
     def after(self, number: int, namespace: str) -> list[LiveEvent]:
         """The events of a namespace after that number, oldest first; what another process has removed goes first."""
         kept = self._events_of(namespace)
-        gone = self._gone(kept.values(), namespace)
+        ids = sorted({id for event in kept.values() for id in event.ids})
+        stored = self._store.reader(namespace).memories.existing_ids(ids) if ids else set()
+        gone = {event for event in kept.values() if not stored.issuperset(event.ids)}
         if gone:
             self._events.remove([row for row, event in kept.items() if event in gone])
         return [event for event in kept.values() if event.number > number and event not in gone]
@@ -70,12 +71,6 @@ class LiveFeed:
     def _events_of(self, namespace: str) -> dict[str, LiveEvent]:
         events = {row: _read(row) for row in self._events.values()}
         return {row: event for row, event in events.items() if event.namespace == namespace}
-
-    def _gone(self, events: Collection[LiveEvent], namespace: str) -> set[LiveEvent]:
-        """The events that name a memory which is not stored."""
-        ids = sorted({id for event in events for id in event.ids})
-        stored = self._store.reader(namespace).memories.existing_ids(ids) if ids else set()
-        return {event for event in events if not stored.issuperset(event.ids)}
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
         event = LiveEvent(
@@ -86,7 +81,7 @@ class LiveFeed:
             ms=sum(timing.ms for timing in recall.timings),
             memories=len(recall),
             ids=tuple(hit.memory.id for hit in recall.hits),
-            question=shorten(recall.query.text, MOST_QUESTION),
+            question=shorten(recall.query.text, MAX_QUESTION_CHARS),
             chance=recall.chance,
         )
         self._add(store, event)

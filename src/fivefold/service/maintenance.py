@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from fivefold.errors import FivefoldError, StoreClosed, StoreError
+from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.models.embedders import RETIRED
 from fivefold.namespace import Namespace
 from fivefold.settings import settings_of
@@ -37,91 +38,77 @@ def maintain(
     A part that fails stops no other; one that takes long ends early once `ended` says so. With `only_due`, a vocabulary
     is left alone until a day after its check is due: the day is for an idle moment of the engines (R5).
     """
-    try:
+    failed: list[MaintenanceResult] = []
+    with _noting("store", failed):
         namespaces = store.namespaces()
-    except StoreClosed:
-        raise
-    except StoreError as error:
-        yield MaintenanceResult("store", False, str(error), ok=False)
+    if failed:
+        yield from failed
         return
     with bar("Maintaining the store", len(namespaces) + 1, show=progress) as advance:
         for namespace in namespaces:
-            yield from _vectors(store, namespace, ended)
-            yield from _expired(store, namespace, now)
-            if not only_due or _is_overdue(store, namespace, now):
-                yield _vocabulary(store, namespace, now)
+            yield from _part("vectors", lambda name: _vectors(store, name, ended), namespace)
+            yield from _part("expired", lambda name: _expired(store, name, now), namespace)
+            yield from _part("vocabulary", lambda name: _vocabulary(store, name, now, only_due), namespace)
             advance(1)
-        try:
+        with _noting("store", failed):
             yield from store.maintain()
-        except StoreClosed:
-            raise
-        except StoreError as error:
-            yield MaintenanceResult("store", False, str(error), ok=False)
+        yield from failed
         advance(1)
+
+
+@contextmanager
+def _noting(part: str, failed: list[MaintenanceResult], namespace: str | None = None) -> Iterator[None]:
+    """Notes the error of a part that fails; a closed store ends everything."""
+    try:
+        yield
+    except StoreClosed:
+        raise
+    except FivefoldError as error:
+        failed.append(MaintenanceResult(part, False, str(error), namespace, ok=False))
+
+
+def _part(part: str, run: Callable[[str], MaintenanceResult | None], namespace: str) -> Iterator[MaintenanceResult]:
+    results: list[MaintenanceResult] = []
+    with _noting(part, results, namespace):
+        results += filter(None, [run(namespace)])
+    yield from results
 
 
 class _Ended(Exception):
     """The maintenance ends before its part is done; the next round goes on."""
 
 
-def _vectors(store: Store, namespace: str, ended: Callable[[], bool]) -> Iterator[MaintenanceResult]:
-    """Vectors of a model that is no longer there are made again; otherwise nothing is done or said."""
+def _vectors(store: Store, namespace: str, ended: Callable[[], bool]) -> MaintenanceResult | None:
+    """Makes the vectors of a model that is no longer there again."""
 
     def go_on(done: int) -> None:
         if ended():
             raise _Ended
 
+    pinned = store.reader(namespace).search.vector_space()
+    if pinned is None or pinned.embedder not in RETIRED:
+        return None
     try:
-        pinned = store.reader(namespace).search.vector_space()
-        if pinned is None or pinned.embedder not in RETIRED:
-            return
         model = writing_model(Namespace(store, namespace, None, extractor("rules"), utc_now), go_on)
-        yield MaintenanceResult("vectors", True, f"moved from {pinned.embedder} to {model.pin}", namespace)
-    except StoreClosed:
-        raise
     except _Ended:
-        yield MaintenanceResult("vectors", True, "part of them was made again; the next round goes on", namespace)
-    except FivefoldError as error:
-        yield MaintenanceResult("vectors", False, str(error), namespace, ok=False)
+        return MaintenanceResult("vectors", True, "part of them was made again; the next round goes on", namespace)
+    return MaintenanceResult("vectors", True, f"moved from {pinned.embedder} to {model.pin}", namespace)
 
 
-def _expired(store: Store, namespace: str, now: datetime) -> Iterator[MaintenanceResult]:
-    """Memories that have expired are forgotten; nothing is said where there are none."""
-    try:
-        swept = sweep(Namespace(store, namespace, None, extractor("rules"), lambda: now)).swept
-        if swept:
-            yield MaintenanceResult("expired", True, f"{len(swept):,} memories forgotten", namespace)
-    except StoreClosed:
-        raise
-    except FivefoldError as error:
-        yield MaintenanceResult("expired", False, str(error), namespace, ok=False)
+def _expired(store: Store, namespace: str, now: datetime) -> MaintenanceResult | None:
+    swept = sweep(Namespace(store, namespace, None, extractor("rules"), lambda: now)).swept
+    return MaintenanceResult("expired", True, f"{len(swept):,} memories forgotten", namespace) if swept else None
 
 
-def _is_overdue(store: Store, namespace: str, now: datetime) -> bool:
-    try:
-        admin = store.reader(namespace).admin
-        days = settings_of(admin.settings()).check_days
-        return drift.is_due(admin.learned_value(VOCABULARY), now - timedelta(days=1), days)
-    except StoreClosed:
-        raise
-    except StoreError:
-        return True  # the check itself says what is wrong
-
-
-def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:
-    try:
-        report = drift.check(store, namespace, now, lambda done: None)
-    except StoreClosed:
-        raise
-    except StoreError as error:
-        return MaintenanceResult("vocabulary", False, str(error), namespace, ok=False)
-    if report.jaccard is None:
-        detail = f"{report.lexemes:,} lexemes, looked at for the first time"
-    else:
-        detail = f"{report.lexemes:,} lexemes, {report.jaccard:.0%} as last time"
-    return MaintenanceResult(
-        "vocabulary", report.reindexed, detail + (": indexed again" if report.reindexed else ""), namespace
-    )
+def _vocabulary(store: Store, namespace: str, now: datetime, only_due: bool) -> MaintenanceResult | None:
+    admin = store.reader(namespace).admin
+    days = settings_of(admin.settings()).check_days
+    if only_due and not drift.is_due(admin.learned_value(VOCABULARY), now - timedelta(days=1), days):
+        return None
+    report = drift.check(store, namespace, now, lambda done: None)
+    compared = "looked at for the first time" if report.jaccard is None else f"{report.jaccard:.0%} as last time"
+    detail = f"{report.lexemes:,} lexemes, {compared}{': indexed again' if report.reindexed else ''}"
+    return MaintenanceResult("vocabulary", report.reindexed, detail, namespace)
 
 
 class Maintenance:
@@ -135,8 +122,7 @@ class Maintenance:
         report: Callable[[Sequence[MaintenanceResult]], None] | None = None,
         only_due: bool = False,
     ) -> None:
-        """`report` gets what each round did; without it, what was changed or failed is logged. `only_due` is that of
-        `maintain`."""
+        """`report` gets what each round did; without it, changes and failures are logged."""
         self._store = store
         self._every_s = every_s
         self._clock = clock
@@ -166,14 +152,13 @@ class Maintenance:
     def run(self, progress: bool = False) -> None:
         """Round after round in this thread, until it is ended from another."""
         while not self._ended.is_set():
-            self._report(list(self._round(progress)))
+            results = []
+            for item in maintain(self._store, self._clock(), progress, self._ended.is_set, self._only_due):
+                results.append(item)
+                if self._ended.is_set():
+                    break
+            self._report(results)
             self._ended.wait(self._every_s)
-
-    def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
-        for item in maintain(self._store, self._clock(), progress, self._ended.is_set, self._only_due):
-            yield item
-            if self._ended.is_set():
-                return
 
     def _run_logged(self) -> None:
         try:

@@ -25,29 +25,16 @@ from fivefold.stores.interface import Store
 from fivefold.values.recall import Recall
 from fivefold.version import VERSION
 
-# Figures of several processes that serve one store: each counts for itself, and any of them shows the sums.
-
 SUMS = frozenset({"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"})
 """Figures of a process that are added up; of the others the least is shown."""
 
 
 def count_in(folder: Path, number: int) -> None:
-    """From now on figures of this process are in files of the folder, under its number.
-
-    A process that takes the place of another with that number goes on from its figures.
-    """
+    """Counts in files of the folder, under the number of this process, from where the last one with it ended."""
     folder.mkdir(exist_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
     folder.joinpath(f"{number}.pid").write_text(str(os.getpid()))
-
-
-def sums_of(folder: Path) -> CollectorRegistry:
-    """The figures of all processes whose files are in the folder."""
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry, str(folder))  # type: ignore[no-untyped-call]
-    registry.register(WorkerProcesses(folder))
-    return registry
 
 
 class WorkerProcesses(Collector):
@@ -59,7 +46,8 @@ class WorkerProcesses(Collector):
     def collect(self) -> Iterable[Metric]:
         found: dict[str, list[float]] = defaultdict(list)
         about: dict[str, Metric] = {}
-        for pid in (os.getppid(), *self._pids()):
+        workers = [int(file.read_text() or 0) for file in self._folder.glob("*.pid")]
+        for pid in (os.getppid(), *workers):
             for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect():
                 for sample in metric.samples:
                     about[sample.name] = metric
@@ -69,9 +57,6 @@ class WorkerProcesses(Collector):
             kind = CounterMetricFamily if about[name].type == "counter" else GaugeMetricFamily
             yield kind(name, about[name].documentation, value=sum(numbers) if name in SUMS else min(numbers))
 
-    def _pids(self) -> list[int]:
-        return [int(file.read_text() or 0) for file in self._folder.glob("*.pid")]
-
 
 def _own_memory(pid: int) -> float | None:
     """The resident bytes of a process, of shared pages its share; None where the system does not say."""
@@ -80,9 +65,6 @@ def _own_memory(pid: int) -> float | None:
     except OSError:
         return None
     return next((float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
-
-
-# Requests as an operator of the server sees them: the operation, the status, the time.
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,62 +111,27 @@ class Metrics:
             ProcessCollector(registry=self.registry)
         else:
             count_in(folder, number)
-        self._count_requests(self.registry)
-        self._count_recalls_and_writes(self.registry)
-        built = Gauge(
-            "fivefold_build_info",
-            "Which fivefold this is",
-            ["version"],
-            registry=self.registry,
-            multiprocess_mode="max",
-        )
+        count, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        whole, step = (partial(Histogram, buckets=ends, registry=self.registry) for ends in (REQUEST_S, STEP_S))
+        self._requests = count("fivefold_requests", "Requests answered", ["operation", "method", "status"])
+        self._request_s = whole("fivefold_request_seconds", "Time of a request", ["operation"])
+        self._in_flight = gauge("fivefold_requests_in_flight", "Requests not answered yet", multiprocess_mode="sum")
+        self._in_flight.set(0)
+        self._limited = count("fivefold_requests_limited", "Requests refused as too many")
+        self._recall_s = whole("fivefold_recall_seconds", "Time of a recall", ["recipe"])
+        self._stage_s = step("fivefold_recall_stage_seconds", "Time of a stage of a recall", ["stage"])
+        self._route_s = step("fivefold_recall_route_seconds", "Time of a route of a recall", ["route", "status"])
+        self._degraded = count("fivefold_recalls_degraded", "Recalls without a part that failed or was late", ["part"])
+        self._writes = count("fivefold_writes", "Writes that have ended", ["operation", "outcome"])
+        self._write_s = whole("fivefold_write_seconds", "Time of a write", ["operation"])
+        self._queued = gauge("fivefold_queue_records", "Records that wait to be stored", multiprocess_mode="mostrecent")
+        self._written = count("fivefold_memories_written", "Memories that were stored")
+        built = gauge("fivefold_build_info", "Which fivefold this is", ["version"], multiprocess_mode="max")
         built.labels(VERSION).set(1)
         observers.add(self)
 
     def close(self) -> None:
         observers.remove(self)
-
-    def _count_requests(self, registry: CollectorRegistry) -> None:
-        self._requests = Counter(
-            "fivefold_requests", "Requests answered", ["operation", "method", "status"], registry=registry
-        )
-        self._request_s = Histogram(
-            "fivefold_request_seconds", "Time of a request", ["operation"], buckets=REQUEST_S, registry=registry
-        )
-        self._in_flight = Gauge(
-            "fivefold_requests_in_flight", "Requests not answered yet", registry=registry, multiprocess_mode="sum"
-        )
-        self._in_flight.set(0)
-        self._limited = Counter("fivefold_requests_limited", "Requests refused as too many", registry=registry)
-
-    def _count_recalls_and_writes(self, registry: CollectorRegistry) -> None:
-        self._recall_s = Histogram(
-            "fivefold_recall_seconds", "Time of a recall", ["recipe"], buckets=REQUEST_S, registry=registry
-        )
-        self._stage_s = Histogram(
-            "fivefold_recall_stage_seconds", "Time of a stage of a recall", ["stage"], buckets=STEP_S, registry=registry
-        )
-        self._route_s = Histogram(
-            "fivefold_recall_route_seconds",
-            "Time of a route of a recall",
-            ["route", "status"],
-            buckets=STEP_S,
-            registry=registry,
-        )
-        self._degraded = Counter(
-            "fivefold_recalls_degraded", "Recalls without a part that failed or was late", ["part"], registry=registry
-        )
-        self._writes = Counter("fivefold_writes", "Writes that have ended", ["operation", "outcome"], registry=registry)
-        self._write_s = Histogram(
-            "fivefold_write_seconds", "Time of a write", ["operation"], buckets=REQUEST_S, registry=registry
-        )
-        self._queued = Gauge(
-            "fivefold_queue_records",
-            "Records that wait to be stored",
-            registry=registry,
-            multiprocess_mode="mostrecent",
-        )
-        self._written = Counter("fivefold_memories_written", "Memories that were stored", registry=registry)
 
     def request_began(self) -> None:
         self._in_flight.inc()
@@ -221,7 +168,12 @@ class Metrics:
         """All figures, in the form that Prometheus reads."""
         with suppress(StoreError):  # while the store does not answer, the last figure stays
             self._queued.set(sum(length.records for length in self._store.queue.lengths()))
-        return generate_latest(self.registry if self._folder is None else sums_of(self._folder))
+        registry = self.registry
+        if self._folder is not None:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry, str(self._folder))  # type: ignore[no-untyped-call]
+            registry.register(WorkerProcesses(self._folder))
+        return generate_latest(registry)
 
 
 @cache

@@ -24,6 +24,7 @@ from fivefold.errors import (
     UnknownRecipe,
 )
 from fivefold.models.remote import RemoteError
+from fivefold.service.idempotency import KeyReused, RequestInProgress
 from fivefold.service.limits import LimitExceeded, RateExceeded
 from fivefold.values.access import Refused, Unauthorized
 from fivefold.values.serialize import Value
@@ -90,6 +91,8 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (Unauthorized, "unauthorized"),
     (Refused, "refused"),
     (UnknownRecipe, "unknown-recipe"),
+    (KeyReused, "key-used-otherwise"),
+    (RequestInProgress, "under-way"),
     (InvalidInput, "invalid-input"),
     (NotFound, "not-found"),
     (RateExceeded, "too-many-requests"),
@@ -149,27 +152,12 @@ def problem(kind: str, detail: str, *, errors: tuple[Fault, ...] = (), limit: in
 
 def problem_of(error: Exception) -> Problem:
     """The problem that an error is; an unexpected one is logged, and only the id of its log entry is shown."""
+    name = next((name for kind, name in _ERRORS if isinstance(error, kind)), "internal")
     if isinstance(error, LimitExceeded):
-        return problem(error.kind, str(error), limit=error.limit)
-    if isinstance(error, QueueFull):
-        return problem("queue-full", str(error), limit=error.limit)
-    if isinstance(error, RateExceeded):
-        return problem("too-many-requests", str(error), limit=error.limit)
-    for kind, name in _ERRORS:
-        if isinstance(error, kind):
-            return _log_problem(name, error) if name in INSIDE else problem(name, str(error), errors=_faults(error))
-    return _log_problem("internal", error)
-
-
-def _faults(error: Exception) -> tuple[Fault, ...]:
-    """The field that the error names."""
-    if isinstance(error, InvalidInput) and error.field:
-        return (Fault(error.field, error.reason),)
-    return ()
-
-
-def _log_problem(name: str, error: Exception) -> Problem:
-    """Log the error and show only the id of its log entry."""
+        name = error.kind
+    if name not in INSIDE:
+        errors = (Fault(error.field, error.reason),) if isinstance(error, InvalidInput) and error.field else ()
+        return problem(name, str(error), errors=errors, limit=getattr(error, "limit", None))
     id = new_id()
     level = logging.ERROR if name == "internal" else logging.WARNING
     _log.log(level, "problem %s, error %s", name, id, exc_info=error, extra={"error_id": id})

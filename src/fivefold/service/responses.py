@@ -134,8 +134,6 @@ class Readiness(Value):
     """Why nothing can be written."""
 
 
-# Declared fields as pydantic fields, so that REST bodies and tool arguments repeat no range and no description.
-
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, max_length=100)]
 """A time in ISO 8601; without a zone it is taken as UTC."""
 

@@ -15,11 +15,11 @@ from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
-from fivefold.service.limits import MOST_CALLERS, Limits, Rates
+from fivefold.service.limits import MAX_CALLERS, Limits, Rates
 from fivefold.service.maintenance import Maintenance
 from fivefold.service.responses import Namespace
 from fivefold.service.shared_tables import MemoryTable, SharedTables, Table
-from fivefold.service.write_queue import MOST_RATES, QueueWriter, WriteQueue
+from fivefold.service.write_queue import MAX_RATES, QueueWriter, WriteQueue
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
 from fivefold.values.reports import Erasure, Page, Stats, page_of, read_cursor
@@ -27,20 +27,18 @@ from fivefold.values.reports import Erasure, Page, Stats, page_of, read_cursor
 __all__ = ["Limits", "Processes", "Service", "open_service"]
 
 
-# Who is signed in to the pages: a browser has a token in place of the key, valid as long as the server runs.
-
-MOST = 10_000
-"""The most browsers signed in at once; one more signs out the oldest."""
+MAX_SIGN_INS = 10_000
+"""Browsers signed in at once; one more signs out the oldest."""
 
 
 class SignIns:
-    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too.
+    """A browser has a token, valid as long as the server runs, in place of the key, which is stored masked by it.
 
-    The key is stored masked by the token, which only the browser has.
+    A cookie goes to every program of its host, on any port; the key would open REST too.
     """
 
     def __init__(self, table: Table | None = None) -> None:
-        self._keys = table or MemoryTable(MOST)
+        self._keys = table or MemoryTable(MAX_SIGN_INS)
 
     def begin(self, secret: str) -> str:
         """A new token for this key."""
@@ -67,12 +65,11 @@ def _masked(text: bytes, token: str) -> bytes:
     return bytes(a ^ b for a, b in zip(text, mask, strict=True))
 
 
-WRITERS = 16
-"""The most writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
+MAX_WRITERS = 16
+"""Writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
 
-
-THREADS = 32
-"""The most routes that run at once, over all recalls."""
+MAX_ROUTES = 32
+"""Routes that run at once, over all recalls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ class Processes:
     @property
     def writers(self) -> int:
         """The share of each process of the writes at once."""
-        return max(1, WRITERS // self.count)
+        return max(1, MAX_WRITERS // self.count)
 
     @property
     def figures(self) -> Path | None:
@@ -104,17 +101,14 @@ def open_service(
     processes: Processes | None = None,
     writes_queue: bool = False,
 ) -> Service:
-    """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done.
-
-    `writes_queue` says that this process stores what waits.
-    """
+    """The service of a store, maintained every `maintenance_s` seconds; with `writes_queue` it stores what waits."""
     processes = processes or Processes()
     if embedder is not None:
         load_embedder(embedder)  # an unknown name is refused before a store is made
     store = open_store(location)
     try:
         service = Service(
-            SharedStore(store, embedder, extractor, THREADS),
+            SharedStore(store, embedder, extractor, MAX_ROUTES),
             Keyring(store),
             Audit(store),
             IdempotencyStore(store),
@@ -158,10 +152,10 @@ class Service:
         self.writers = anyio.CapacityLimiter(self.processes.writers)
         self.note_writers = anyio.CapacityLimiter(self.processes.writers)
         self.tables = SharedTables(self.processes.folder)
-        self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MOST_CALLERS))
-        self.queue = WriteQueue(self.engines, self.limits, self.tables.table("queue", MOST_RATES))
+        self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MAX_CALLERS))
+        self.queue = WriteQueue(self.engines, self.limits, self.tables.table("queue", MAX_RATES))
         self.queue_writer = QueueWriter(self.engines, self.queue)
-        self.sign_ins = SignIns(self.tables.table("sign-ins", MOST))
+        self.sign_ins = SignIns(self.tables.table("sign-ins", MAX_SIGN_INS))
 
     def caller(self, secret: str | None, local: bool) -> Caller:
         """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""

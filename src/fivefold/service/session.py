@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import TracebackType
 
 import anyio
 import anyio.to_thread
@@ -97,9 +96,7 @@ class Action:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._note(error)
 
     async def __aenter__(self) -> Action:
@@ -110,9 +107,7 @@ class Action:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         await self._note_in_thread(error)
 
     def _check(self) -> None:
@@ -141,13 +136,11 @@ class Action:
             await anyio.to_thread.run_sync(self._note, error, limiter=self.service.note_writers)
 
 
-# Recipes as a client may name them: a known name with overrides, never a file, never another model.
+MAX_FOUND = {"depth": 500, "depth_per_k": 16, "pool": 500, "pool_per_k": 16}
+"""Limits for changes of routes and fusion, unless the recipe itself has more."""
 
-MOST = {"depth": 500, "depth_per_k": 16, "pool": 500, "pool_per_k": 16}
-"""What a change may set of routes and fusion, or what the recipe itself has."""
-
-MOST_READ = {"depth": 40, "depth_per_k": 16, "pool": 200, "pool_per_k": 16}
-"""The same of stages, which look closer: they read texts with a model, or compare each with each."""
+MAX_READ = {"depth": 40, "depth_per_k": 16, "pool": 200, "pool_per_k": 16}
+"""Limits for changes of stages, which read texts with a model or compare each with each."""
 
 STILL: dict[str, object] = {"select.noise.sigma": 0}
 """What makes a recipe with noise answer the same each time."""
@@ -173,7 +166,7 @@ def _check_sizes(own: Recipe, changed: Recipe) -> None:
     """A change may not make the server read far more than any recipe does."""
     usual = _sizes(own)
     for path, size in _sizes(changed).items():
-        most = max(usual.get(path, 0), (MOST_READ if path.startswith(STAGED) else MOST)[path.rpartition(".")[2]])
+        most = max(usual.get(path, 0), (MAX_READ if path.startswith(STAGED) else MAX_FOUND)[path.rpartition(".")[2]])
         if size > most:
             raise InvalidInput(f"{path} is {size:,}, a change may set at most {most:,} on a server")
 
@@ -183,7 +176,7 @@ def _sizes(recipe: Recipe) -> dict[str, int]:
     parts: list[tuple[str, object]] = [(f"routes.{route.name}", route) for route in recipe.routes]
     parts.append(("fusion", recipe.fusion))
     parts += [(f"{group}.{stage.name}", stage.constants) for group in STAGED for stage in getattr(recipe, group)]
-    values = {f"{path}.{name}": getattr(part, name, None) for path, part in parts for name in MOST}
+    values = {f"{path}.{name}": getattr(part, name, None) for path, part in parts for name in MAX_FOUND}
     return {path: value for path, value in values.items() if isinstance(value, int)}
 
 

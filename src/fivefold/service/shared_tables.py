@@ -13,6 +13,7 @@ from typing import Protocol
 IN_MEMORY = Path("/dev/shm")
 """A folder that lies in memory, where there is one: a full disk then stops no request."""
 
+TABLES = "tables.db"
 BUSY_MS = 5_000
 TRIM_AFTER = 100
 """Changes after which rows beyond the most are dropped."""
@@ -156,7 +157,7 @@ class SharedTables:
     def table(self, name: str, most: int) -> Table:
         if self._folder is None:
             return MemoryTable(most)
-        made = FileTable(self._folder / "tables.db", name, most)
+        made = FileTable(self._folder / TABLES, name, most)
         self._open.append(made)
         return made
 
@@ -174,4 +175,6 @@ def shared_folder() -> Iterator[Path]:
     except OSError:
         folder = tempfile.TemporaryDirectory(prefix="fivefold-serve-", ignore_cleanup_errors=True)
     with folder as path:
+        # Workers that begin at once would fight for the change to a write-ahead log, for which no one waits.
+        FileTable(Path(path) / TABLES, "rates", 1).close()
         yield Path(path)

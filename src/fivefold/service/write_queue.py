@@ -48,11 +48,11 @@ QUEUE_BYTES = 64_000_000
 NAMESPACES = 8
 """How many full namespaces may wait at once, over the whole store."""
 
-LONGEST_S = 60
-"""The longest that a client is told to wait before it sends again."""
+MAX_RETRY_S = 60
+"""How long a client is told to wait at most before it sends again."""
 
-MOST_RATES = 1_000
-"""The most namespaces whose rate is known."""
+MAX_RATES = 1_000
+"""Namespaces whose rate is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,31 +157,27 @@ class WriteQueue:
         """After how many seconds there is room again, as far as one can say."""
         waiting = self.waiting() if error.waiting is None else self._queue.length(namespace).records
         rate = self._rate(namespace) or 1.0
-        return max(1, min(LONGEST_S, ceil(waiting / rate / 10)))
+        return max(1, min(MAX_RETRY_S, ceil(waiting / rate / 10)))
 
     def _add(
         self, namespace: str, records: Sequence[Record], notes: tuple[str, ...], key_id: str | None, write: str | None
     ) -> QueuedWrite:
-        self._check_room(len(records))
+        most, lengths = self._limits.queue, self._queue.lengths()
+        if len(records) > most:
+            message = f"{len(records):,} records in one write, and at most {most:,} may wait; send fewer at once"
+            raise LimitExceeded("batch-too-large", most, message)
+        waiting_records = sum(length.records for length in lengths)
+        waiting_bytes = sum(length.bytes for length in lengths)
+        if waiting_records + len(records) > NAMESPACES * most or waiting_bytes > NAMESPACES * QUEUE_BYTES:
+            raise QueueFull(None, NAMESPACES * most)
         id = write or new_id()
         entries = entries_of(records, id, key_id, self._clock())
-        most = QueueLength(namespace, self._limits.queue, QUEUE_BYTES)
         ahead = self._queue.length(namespace).records
-        if not self._queue.add(namespace, id, entries, most):
+        if not self._queue.add(namespace, id, entries, QueueLength(namespace, most, QUEUE_BYTES)):
             return self.write(namespace, id)
         self.added.set()
         waiting = tuple(entry.memory_id for entry in entries)
         return QueuedWrite(id=id, state="waiting", waiting=waiting, ahead=ahead, notes=notes)
-
-    def _check_room(self, records: int) -> None:
-        most = self._limits.queue
-        if records > most:
-            message = f"{records:,} records in one write, and at most {most:,} may wait; send fewer at once"
-            raise LimitExceeded("batch-too-large", most, message)
-        lengths = self._queue.lengths()
-        waiting = sum(length.records for length in lengths)
-        if waiting + records > NAMESPACES * most or sum(item.bytes for item in lengths) > NAMESPACES * QUEUE_BYTES:
-            raise QueueFull(None, NAMESPACES * most)
 
     def _rate(self, namespace: str) -> float | None:
         stored = self._rates.get(namespace)
@@ -209,18 +205,16 @@ def _report(data: Json) -> Report:
     )
 
 
-# The thread that stores what waits: many records at once, so that models and disk work for all of them together.
-
 BATCH = 128
 """Records that are stored together."""
 
 POLL_S = 0.25
 """How often another process's additions are looked for."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 """How long it waits for a store that cannot be written, at first and at most."""
 
-LONGEST_TRY = timedelta(hours=1)
+MAX_TRY_WAIT = timedelta(hours=1)
 """How long at most a record that cannot be stored waits for its next try."""
 
 RATE_S = 30.0
@@ -278,16 +272,13 @@ class QueueWriter:
         taken, found = 0, True
         while found:
             found = False
-            for name in self._names():
+            for name in [length.namespace for length in self._store.queue.lengths()]:
                 if self._stopped.is_set():
                     return taken
                 if batch := self._store.queue.first(name, BATCH, self._clock()):
                     found = True
                     taken += self._store_batch(name, batch)
         return taken
-
-    def _names(self) -> list[str]:
-        return [length.namespace for length in self._store.queue.lengths()]
 
     def _run(self) -> None:
         pause = FIRST_PAUSE_S
@@ -299,14 +290,13 @@ class QueueWriter:
                 self._queue.added.wait(POLL_S)
             except StoreClosed:
                 return
-            except StoreError as error:
-                _log.warning("what waits cannot be stored now; tried again in %g s: %s", pause, error)
+            except Exception as error:
+                if isinstance(error, StoreError):
+                    _log.warning("what waits cannot be stored now; tried again in %g s: %s", pause, error)
+                else:
+                    _log.exception("what waits could not be stored; tried again in %g s", pause)
                 self._stopped.wait(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_S)
-            except Exception:
-                _log.exception("what waits could not be stored; tried again in %g s", pause)
-                self._stopped.wait(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+                pause = min(2 * pause, MAX_PAUSE_S)
 
     def _store_batch(self, namespace: str, batch: Sequence[QueueEntry]) -> int:
         """Store records together; if that fails for another reason than the whole store, each alone."""
@@ -316,17 +306,15 @@ class QueueWriter:
             raise
         except Exception as error:
             if len(batch) == 1:
-                self._postpone(namespace, batch[0], error)
+                entry = batch[0]
+                wait = min(MAX_TRY_WAIT, timedelta(seconds=2 ** min(entry.tries, 20)))
+                self._store.queue.postpone(namespace, entry, problem_of(error).detail, self._clock() + wait)
                 return 0
             return sum(self._store_batch(namespace, [entry]) for entry in batch if not self._stopped.is_set())
         if done is None:
             return 0
         self._note(namespace, batch)
         return len(batch)
-
-    def _postpone(self, namespace: str, entry: QueueEntry, error: Exception) -> None:
-        wait = min(LONGEST_TRY, timedelta(seconds=2 ** min(entry.tries, 20)))
-        self._store.queue.postpone(namespace, entry, problem_of(error).detail, self._clock() + wait)
 
     def _note(self, namespace: str, batch: Sequence[QueueEntry]) -> None:
         """Note how fast it was stored, and in the audit log who sent it."""
@@ -335,7 +323,11 @@ class QueueWriter:
         writes: dict[tuple[str, str | None], list[str]] = {}
         for entry in batch:
             writes.setdefault((entry.write, entry.key_id), []).append(entry.memory_id)
-        self._store.audit.add([_stored(namespace, key_id, ids, at) for (_, key_id), ids in writes.items()])
+        entries = [
+            AuditEntry(at=at, key_id=key, action="remember", namespace=namespace, subject=subject_of(ids), outcome="ok")
+            for (_, key), ids in writes.items()
+        ]
+        self._store.audit.add(entries)
 
     def _measure(self, namespace: str, records: int, now: float) -> None:
         """The rate since the first batch of the last seconds; a namespace that had none since is dropped."""
@@ -348,9 +340,3 @@ class QueueWriter:
         if len(done) > 1:
             since = sum(count for _, count in done) - done[0][1]
             self._queue.note_rate(namespace, since / max(1e-3, now - done[0][0]))
-
-
-def _stored(namespace: str, key_id: str | None, ids: Sequence[str], at: datetime) -> AuditEntry:
-    return AuditEntry(
-        at=at, key_id=key_id, action="remember", namespace=namespace, subject=subject_of(ids), outcome="ok"
-    )

@@ -135,7 +135,7 @@ def marked_line(content: str, match: PassageMatch | None, length: int) -> list[S
     return [Segment(_SPACES.sub(" ", piece.text), piece.words) for piece in pieces]
 
 
-def marked_passage(content: str, match: PassageMatch | None) -> list[Segment]:
+def marked_passage(content: str, match: PassageMatch | None = None) -> list[Segment]:
     """A short text whole, of a long one the passage that matched, in its own lines, words marked."""
     return _shown(content, match, shown_span(content, match), " ")
 
@@ -155,7 +155,7 @@ def mark_words(text: str, words: Iterable[WordMatch], start: int = 0, end: int |
     ]
 
 
-def mark_question(question: str, words: Sequence[WordMatch]) -> list[Segment]:
+def mark_question(words: Sequence[WordMatch], question: str) -> list[Segment]:
     """The question, with the words marked that met a word of a memory."""
     places = (
         WordMatch(word.question, word.memory, word.similarity, found.start(), found.end())

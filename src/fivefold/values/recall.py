@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search, recall_html, short_reason
@@ -70,6 +71,21 @@ def _beyond_pool(fused: FusedRows, places: dict[int, list[RoutePlace]], seen: se
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySummary(Value):
+    """The text of a memory, who said it, and when."""
+
+    id: str
+    content: str
+    speaker: str | None
+    session_id: str | None
+    event_at: datetime
+
+
+def _brief(memory: Memory) -> MemorySummary:
+    return MemorySummary(memory.id, memory.content, memory.speaker, memory.session_id, memory.event_at)
+
+
+@dataclass(frozen=True, slots=True)
 class HitSummary(Value):
     """One recalled memory: its score, how likely it answers, and one short reason why it came back."""
 
@@ -77,7 +93,7 @@ class HitSummary(Value):
     score: float
     chance: float | None
     reason: str
-    memory: Memory
+    memory: MemorySummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +101,13 @@ class RecallSummary(Value):
     """The memories that answer a question best, and how likely one of them does."""
 
     id: str
+    namespace: str
     question: str
     found: bool
     chance: float | None
     hits: tuple[HitSummary, ...]
-    recent: tuple[Memory, ...]
+    recent: tuple[MemorySummary, ...]
+    notes: tuple[StageNote, ...]
     degraded: tuple[str, ...]
     """Routes and stages that failed or were late."""
 
@@ -226,11 +244,22 @@ class Recall(Value):
     @property
     def brief(self) -> RecallSummary:
         """The answer without the trace of how it was found."""
-        hits = tuple(HitSummary(hit.rank, hit.score, hit.chance, hit.reason, hit.memory) for hit in self.hits)
-        return RecallSummary(self.id, self.query.text, self.found, self.chance, hits, self.recent, self.degraded)
+        return RecallSummary(
+            id=self.id,
+            namespace=self.namespace,
+            question=self.query.text,
+            found=self.found,
+            chance=self.chance,
+            hits=tuple(
+                HitSummary(hit.rank, hit.score, hit.chance, hit.reason, _brief(hit.memory)) for hit in self.hits
+            ),
+            recent=tuple(map(_brief, self.recent)),
+            notes=self.notes,
+            degraded=self.degraded,
+        )
 
     def summary(self) -> Json:
-        """The same as JSON."""
+        """The answer without its trace, as JSON."""
         return self.brief.to_dict()
 
     @classmethod

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
@@ -18,13 +18,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from fivefold.errors import FivefoldError
 from fivefold.mcp.server import Handlers, build
-from fivefold.mcp.text import MAX_RECALLS, SourceNumbers
-from fivefold.mcp.transport import single_namespace
-from fivefold.service.live import MOST_EVENTS, LiveFeed
+from fivefold.mcp.transport import MAX_RECALLS, SourceNumbers, single_namespace
+from fivefold.service.live import MAX_EVENTS, LiveFeed
 from fivefold.service.metrics import MEDIA_TYPE, Metrics
 from fivefold.service.problems import Fault, Problem, problem, problem_of
 from fivefold.service.service import Service
@@ -35,33 +34,12 @@ from fivefold.web import problems
 from fivefold.web.auth import caller_of, recheck_caller, service_of
 from fivefold.web.openapi import describe
 from fivefold.web.problems import ProblemError
-from fivefold.web.request_log import METHODS, ObservedRequests, RequestLogger
+from fivefold.web.request_log import METHODS, ObservedRequests, RequestLogger, TracedRequests
 from fivefold.web.rest import install
 from fivefold.web.security import Guard, RawPaths, Sites
 
-# /metrics: figures for Prometheus, for an admin of the whole store unless anyone may see them.
-
-
-def metrics_router(metrics: Metrics, open_to_all: bool) -> APIRouter:
-    def show(request: Request) -> Response:
-        if not open_to_all:
-            _check(request)
-        return Response(metrics.text(), headers={"Content-Type": MEDIA_TYPE})
-
-    router = APIRouter()
-    router.add_api_route("/metrics", show, methods=["GET"], include_in_schema=False)
-    return router
-
-
-def _check(request: Request) -> None:
-    caller = caller_of(request)
-    caller.require("admin")
-    if not caller.sees_all:
-        raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
-
-
-MOST_FAULTS = 20
-"""The most faults that one problem lists."""
+MAX_FAULTS = 20
+"""Faults that one problem lists."""
 
 
 def create_app(
@@ -90,7 +68,7 @@ def create_app(
         lifespan=_lifespan,
         middleware=[
             Middleware(RawPaths),
-            *_tracing(traced),
+            *([Middleware(TracedRequests)] if traced else ()),
             Middleware(ObservedRequests, observers=(RequestLogger(), metrics), contents=log_contents),
             *_cors(sites),
             Middleware(Guard, sites=sites, limits=service.limits),
@@ -104,13 +82,25 @@ def create_app(
         app.add_exception_handler(kind, _answer_error)
     install(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    app.include_router(metrics_router(metrics, metrics_open))
+
+    def show_metrics(request: Request) -> Response:
+        """Figures for Prometheus, for an admin of the whole store unless anyone may see them."""
+        if not metrics_open:
+            caller = caller_of(request)
+            caller.require("admin")
+            if not caller.sees_all:
+                raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
+        return Response(metrics.text(), headers={"Content-Type": MEDIA_TYPE})
+
+    app.router.add_api_route("/metrics", show_metrics, methods=["GET"], include_in_schema=False)
     if mcp and find_spec("mcp") is not None:
-        _mount_mcp(app, service)
+        endpoint = McpEndpoint(service)
+        app.state.lifespans.append(endpoint.running())
+        app.router.routes.append(Route("/mcp", endpoint=endpoint, methods=["POST"]))
     if pages:
         from fivefold.web.inspector import router
 
-        events = service.tables.table("events", MOST_EVENTS)
+        events = service.tables.table("events", MAX_EVENTS)
         app.state.live, app.state.live_streams = LiveFeed(service.engines.store, table=events), 0
         app.include_router(router, dependencies=[Depends(_in_turn)])
     return app
@@ -132,14 +122,6 @@ async def _in_turn(request: Request) -> AsyncIterator[None]:
         yield
 
 
-def _tracing(traced: bool) -> list[Middleware]:
-    if not traced:
-        return []
-    from fivefold.web.request_log import TracedRequests
-
-    return [Middleware(TracedRequests)]
-
-
 def _cors(sites: Sites) -> list[Middleware]:
     """Off unless a site is named; keys go in a header, so no cookies are allowed."""
     if not sites.origins:
@@ -155,13 +137,6 @@ def _cors(sites: Sites) -> list[Middleware]:
     ]
 
 
-def _mount_mcp(app: FastAPI, service: Service) -> None:
-
-    endpoint, lifespan = mcp_endpoint(service)
-    app.state.lifespans.append(lifespan)
-    app.router.routes.append(Route("/mcp", endpoint=endpoint, methods=["POST"]))
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
@@ -175,7 +150,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 405:
-        error = HTTPException(405, headers={"Allow": ", ".join(_methods(request.app, request.scope))})
+        allowed = {
+            method
+            for method in METHODS
+            for route in request.app.routes
+            if route.matches({**request.scope, "method": method})[0] is Match.FULL
+        }
+        error = HTTPException(405, headers={"Allow": ", ".join(sorted(allowed))})
     elif isinstance(error, RequestValidationError):
         error = _invalid(error)
     return problems.answer(request, error)
@@ -187,21 +168,8 @@ def _invalid(error: RequestValidationError) -> ProblemError:
     if errors[0]["type"] == "json_invalid":
         detail = f"the body is not JSON: {errors[0]['ctx']['error']} at character {errors[0]['loc'][-1]}"
         return ProblemError(problem("malformed-body", detail))
-    faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in errors[:MOST_FAULTS])
+    faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in errors[:MAX_FAULTS])
     return ProblemError(problem("invalid-input", f"{faults[0].field}: {faults[0].detail}", errors=faults))
-
-
-def _methods(app: FastAPI, scope: Scope) -> list[str]:
-    """All methods that the path takes, over all routes."""
-
-    def is_allowed(method: str) -> bool:
-        candidate = {**scope, "method": method}
-        return any(route.matches(candidate)[0] is Match.FULL for route in app.routes)
-
-    return sorted(filter(is_allowed, METHODS))
-
-
-# MCP at /mcp: the same keys, limits and audit log as REST.
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +198,7 @@ class HttpTransport:
 
 
 class McpEndpoint:
-    """Checks the key, then answers. No request depends on the one before it, except that numbers of sources are known
-    only to the server that gave them."""
+    """Checks the key, then answers. Requests are independent, but only this server knows its numbers of sources."""
 
     def __init__(self, service: Service) -> None:
         numbers = SourceNumbers(service.tables.table("sources", MAX_RECALLS))
@@ -248,9 +215,3 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.to_thread.run_sync(caller_of, Request(scope))
         await self._sessions.handle_request(scope, receive, send)
-
-
-def mcp_endpoint(service: Service) -> tuple[ASGIApp, AbstractAsyncContextManager[None]]:
-    """The app that answers at /mcp, and the context in which it does."""
-    endpoint = McpEndpoint(service)
-    return endpoint, endpoint.running()

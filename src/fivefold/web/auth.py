@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +16,10 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
-from fivefold.service.limits import Allowance
 from fivefold.service.service import Service
 from fivefold.values.access import Caller, Unauthorized
 from fivefold.web.problems import API_PATHS
 from fivefold.web.security import host_of, is_loopback
-
-# Whose process is at the other end of a connection on this machine.
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _OWN, _OTHER, _STATE, _OWNER = 1, 2, 3, 7
@@ -48,18 +46,12 @@ class Peer:
         """The user of the process that connected; None where its socket is not found."""
         wanted = (_in_table(*self.client), _in_table(*self.server), _ESTABLISHED)
         for table in TABLES:
-            for line in _lines(table):
-                row = line.split()
-                if (row[_OWN], row[_OTHER], row[_STATE]) == wanted:
-                    return int(row[_OWNER])
+            with suppress(OSError):
+                for line in table.read_text().splitlines()[1:]:
+                    row = line.split()
+                    if (row[_OWN], row[_OTHER], row[_STATE]) == wanted:
+                        return int(row[_OWNER])
         return None
-
-
-def _lines(table: Path) -> list[str]:
-    try:
-        return table.read_text().splitlines()[1:]
-    except OSError:
-        return []
 
 
 def _in_table(host: str, port: int | None) -> str:
@@ -88,13 +80,12 @@ def caller_of(request: Request) -> Caller:
     known: Caller | None = getattr(request.state, "caller", None)
     if known is not None:
         return known
-    service = service_of(request)
+    service, asker = service_of(request), f"address {address_of(request)}"
     try:
-        caller = service.caller(secret_of(request), is_local(request))
-    except Unauthorized:
-        _count(request, service, f"address {address_of(request)}")
-        raise
-    _count(request, service, f"key {caller.key_id}" if caller.key_id else f"address {address_of(request)}")
+        caller = recheck_caller(request)
+        asker = f"key {caller.key_id}" if caller.key_id else asker
+    finally:
+        request.state.allowance = service.rates.take(asker)
     request.state.caller = caller
     return caller
 
@@ -138,8 +129,3 @@ def is_local(request: Request) -> bool:
 
 def address_of(request: Request) -> str:
     return request.client.host if request.client is not None else ""
-
-
-def _count(request: Request, service: Service, asker: str) -> None:
-    allowance: Allowance | None = service.rates.take(asker)
-    request.state.allowance = allowance

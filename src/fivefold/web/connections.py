@@ -31,10 +31,6 @@ from fivefold.web.auth import Peer
 HEADER_S = 10.0
 """The seconds a client has to send the head of a request."""
 
-MOST_OPEN = 1_000
-MOST_OF_ADDRESS = 250
-"""Connections that are open at once, in all and of one address. A proxy is one address."""
-
 FILES_APART = 200
 """Files of a process that are no connections: the store, models, pipes."""
 
@@ -54,10 +50,10 @@ _log = logging.getLogger("fivefold")
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections may be open at once."""
+    """How many connections may be open at once. A proxy is one address."""
 
-    in_all: int = MOST_OPEN
-    of_address: int = MOST_OF_ADDRESS
+    in_all: int = 1_000
+    of_address: int = 250
 
 
 class Connections:
@@ -209,8 +205,6 @@ def room_for(wanted: ConnectionLimits) -> ConnectionLimits:
     return ConnectionLimits(max(1, min(wanted.in_all, soft - FILES_APART)), wanted.of_address)
 
 
-# Bodies and answers too large for memory: a body goes through a file, an answer is sent as it is read.
-
 LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 
@@ -224,20 +218,9 @@ FIRST = 100
 """The memories of an export that are read before its answer begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class BodyFile:
-    """A body in a file, and a hash of it."""
-
-    path: Path
-    hashed: bytes
-
-    async def digest(self) -> bytes:
-        return self.hashed
-
-
 @asynccontextmanager
-async def body_file(request: Request) -> AsyncIterator[BodyFile]:
-    """The body of a request as a file."""
+async def body_file(request: Request) -> AsyncIterator[tuple[Path, bytes]]:
+    """The body of a request as a file, and a hash of it."""
     digest = hashlib.sha256(request.scope["query_string"] + b"\n")
     with tempfile.TemporaryDirectory(prefix="fivefold-") as folder:
         path = Path(folder) / "body"
@@ -250,7 +233,7 @@ async def body_file(request: Request) -> AsyncIterator[BodyFile]:
                     await run_in_threadpool(file.write, bytes(buffer))
                     buffer.clear()
             await run_in_threadpool(file.write, bytes(buffer))
-        yield BodyFile(path, digest.digest())
+        yield path, digest.digest()
 
 
 def export_of(engine: Engine, headers: Mapping[str, str] | None = None) -> Response:

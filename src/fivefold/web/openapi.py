@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
 from importlib import resources
@@ -58,7 +59,8 @@ def describe(app: FastAPI) -> Json:
             tags=[{"name": name, "description": description} for name, description in TAGS.items()],
         )
         for operation in OPERATIONS.values():
-            _complete(document["paths"][_format(operation.path)][operation.method.lower()], operation)
+            path = re.sub(r"{(\w+):\w+}", r"{\1}", operation.path)
+            _complete(document["paths"][path][operation.method.lower()], operation)
         for path, kind in (("/health", Health), ("/ready", Readiness)):
             document["paths"][path]["get"]["responses"] = {
                 "200": _json_response(kind, "It is well"),
@@ -92,37 +94,31 @@ def _complete(entry: Json, operation: Operation) -> None:
     if operation.takes == LINES:
         entry["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
     if operation.takes is not None:
-        entry["requestBody"]["content"][operation.takes]["example"] = _request_body(operation)
+        body = operation.example.body
+        if operation.name == "feedback":
+            body = {**body, "recall_id": _examples()["recall"]["id"]}
+        entry["requestBody"]["content"][operation.takes]["example"] = body
     if operation.name == "change_settings":
         entry["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
-    entry["responses"] = {str(operation.status): _response(operation), **_problems(_statuses(operation))}
+    statuses = {*ALWAYS, *(WITH_BODY if operation.takes else ()), *(WHEN_WRITING if operation.writes else ())}
+    entry["responses"] = {str(operation.status): _response(operation), **_problems(sorted(statuses))}
     if operation.queues:
         entry["responses"][str(QUEUED)] = _json_response(QueuedWrite, "Accepted; it is stored soon")
     entry["security"] = [{"key": []}, {}]
-
-
-def _request_body(operation: Operation) -> Any:
-    if operation.name == "feedback":
-        return {**operation.example.body, "recall_id": _examples()["recall"]["id"]}
-    return operation.example.body
-
-
-def _statuses(operation: Operation) -> tuple[int, ...]:
-    body = () if operation.takes is None else WITH_BODY
-    return tuple(sorted({*ALWAYS, *body, *(WHEN_WRITING if operation.writes else ())}))
 
 
 def _response(operation: Operation) -> Json:
     if operation.answers is None:
         lines = {"schema": {"type": "string"}, "example": _examples()[operation.name]}
         return {"description": "One JSON object a line", "content": {LINES: lines}}
-    response = _json_response(operation.answers, _description_of(operation.answers))
+    about = str(definitions(operation.answers)[name_of(operation.answers)]["description"])
+    response = _json_response(operation.answers, about.partition(". ")[0])
     response["content"][JSON]["example"] = _examples()[operation.name]
-    if operation.brief is not None:
-        both = (operation.answers, operation.brief)
+    if operation.other is not None:
+        both = (operation.answers, operation.other)
         response["content"][JSON]["schema"] = {"anyOf": [{"$ref": REF + name_of(kind)} for kind in both]}
-    for other in operation.gives[1:]:
-        response["content"][other] = {"schema": {"type": "string"}}
+    for media_type in operation.gives[1:]:
+        response["content"][media_type] = {"schema": {"type": "string"}}
     return response
 
 
@@ -130,11 +126,7 @@ def _json_response(kind: Any, description: str) -> Json:
     return {"description": description, "content": {JSON: {"schema": {"$ref": REF + name_of(kind)}}}}
 
 
-def _description_of(kind: Any) -> str:
-    return str(definitions(kind)[name_of(kind)]["description"]).partition(". ")[0]
-
-
-def _problems(statuses: tuple[int, ...]) -> dict[str, Json]:
+def _problems(statuses: Iterable[int]) -> dict[str, Json]:
     """Each status with the kinds of problem it may be."""
     responses = {}
     for status in statuses:
@@ -151,8 +143,8 @@ def _components(document: Json) -> None:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    brief = [item.brief for item in OPERATIONS.values() if item.brief is not None]
-    schemas |= definitions(*answers.values(), *brief, Problem, Health, Readiness, ref=REF)
+    others = [item.other for item in OPERATIONS.values() if item.other is not None]
+    schemas |= definitions(*answers.values(), *others, Problem, Health, Readiness, ref=REF)
     settings = schemas["Settings"]["properties"]
     schemas["SettingsChanges"] = {
         "type": "object",
@@ -163,10 +155,6 @@ def _components(document: Json) -> None:
     document["components"]["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "An API key, as `fivefold keys create` makes it"}
     }
-
-
-def _format(path: str) -> str:
-    return re.sub(r"{(\w+):\w+}", r"{\1}", path)
 
 
 @cache

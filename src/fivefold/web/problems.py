@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from fivefold.errors import Call
+from fivefold.service.idempotency import RequestInProgress
 from fivefold.service.limits import RateExceeded
 from fivefold.service.problems import Problem, problem, problem_of
 from fivefold.values.access import Unauthorized
@@ -41,16 +42,15 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
     if isinstance(error, ClientDisconnect):
         return problem("malformed-body", "the body broke off, or a chunk of it is malformed; send all of it"), {}
     failure = problem_of(error)
-    if isinstance(error, RateExceeded):
-        return failure, {"Retry-After": str(error.wait_s)}
+    if isinstance(error, RateExceeded | RequestInProgress):
+        return failure, {"Retry-After": str(error.retry_after_s)}
     if isinstance(error, Unauthorized):
-        return replace(failure, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
+
+        def header(call: Call) -> str:
+            return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
+
+        return replace(failure, detail=error.message(call=header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
     return failure, {"Retry-After": str(RETRY_S)} if failure.kind in _RETRIED else {}
-
-
-def _header(call: Call) -> str:
-    """A call as a request makes it: a key goes into its header."""
-    return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
 
 
 def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
@@ -67,18 +67,16 @@ def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
 def answer(request: Request, error: Exception) -> Response:
     """The answer to a request that failed: a problem, or a page for a browser."""
     failure, headers = problem_and_headers(error)
+    render = getattr(getattr(request.scope.get("app"), "state", None), "problem_page", None)  # set by `create_app`
     if is_page(request):
         if failure.kind == "unauthorized":
             return _to_login(request)
-        if (page := _page(request, failure)) is not None:
+        if render is not None:
+            page: Response = render(request, failure)
             page.headers.update(headers)
             return page
-    return response(replace(failure, instance=request.scope["path"]), headers)
-
-
-def response(failure: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    body = json.dumps(failure.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
-    return Response(body, failure.status, headers, MEDIA_TYPE)
+    body = json.dumps(replace(failure, instance=request.scope["path"]).to_dict(), ensure_ascii=False)
+    return Response(body.encode("utf-8", "replace"), failure.status, headers, MEDIA_TYPE)
 
 
 API_PATHS = ("/v1/", "/mcp", "/metrics", "/health", "/ready", "/openapi.json")
@@ -97,10 +95,3 @@ def _to_login(request: Request) -> Response:
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"HX-Redirect": login})
     return RedirectResponse(login, status_code=303)
-
-
-def _page(request: Request, failure: Problem) -> Response | None:
-    """The problem as a page, if the application has a renderer; `create_app` sets it."""
-    app = request.scope.get("app")
-    render: Callable[[Request, Problem], Response] | None = getattr(getattr(app, "state", None), "problem_page", None)
-    return None if render is None else render(request, failure)

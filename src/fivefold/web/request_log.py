@@ -118,13 +118,11 @@ def operation_of(scope: Scope) -> str:
     return UNMATCHED
 
 
-# The server's log: one line an event, as JSON or for a terminal, without memories, questions and secrets.
-
 Form = Literal["auto", "json", "plain"]
 Level = Literal["debug", "info", "warning", "error"]
 
 REQUESTS = "fivefold.requests"
-MOST_REPEATS, WINDOW_S = 20, 60.0
+MAX_REPEATS, WINDOW_S = 20, 60.0
 """How many messages of one kind are logged in that time."""
 
 _OWN = ("request_id", "method", "operation", "status", "ms", "key", "path", "body", "error_id")
@@ -165,11 +163,11 @@ class RepeatLimit(logging.Filter):
         kind, now = (record.name, record.levelno, record.pathname, record.lineno), self._clock()
         since, count = self._seen.get(kind, (now, 0))
         if now - since >= WINDOW_S:
-            if count > MOST_REPEATS:
-                record.msg = f"{record.msg} (and {count - MOST_REPEATS} more like it before)"
+            if count > MAX_REPEATS:
+                record.msg = f"{record.msg} (and {count - MAX_REPEATS} more like it before)"
             since, count = now, 0
         self._seen[kind] = since, count + 1
-        return count < MOST_REPEATS
+        return count < MAX_REPEATS
 
 
 class RequestLogger:
@@ -218,12 +216,8 @@ class Lines(logging.Formatter):
         return escaped(json.dumps(line, ensure_ascii=False, default=str))
 
 
-class Plain(logging.Formatter):
+class Plain(Lines):
     """A line that a person reads."""
-
-    def __init__(self, contents: bool = False) -> None:
-        super().__init__()
-        self._contents = contents
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
@@ -246,22 +240,20 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def message_of(record: logging.LogRecord, contents: bool) -> str:
-    """The message. Unless contents are logged, an error among its values is replaced by its type, and a message
-    of other packages by its location."""
+    """The message. Without contents, an error in it is replaced by its type, one of other packages by its location."""
     if contents:
         return record.getMessage()
     if record.name.partition(".")[0] not in _KNOWN:
         return f"{record.pathname}:{record.lineno} in {record.funcName}"
     if not record.args:
         return record.getMessage()
+
+    def kind(value: object) -> object:
+        return type(value).__name__ if isinstance(value, BaseException) else value
+
     if isinstance(record.args, Mapping):
-        values = {name: _kind(value) for name, value in record.args.items()}
-        return str(record.msg) % values
-    return str(record.msg) % tuple(map(_kind, record.args))
-
-
-def _kind(value: object) -> object:
-    return type(value).__name__ if isinstance(value, BaseException) else value
+        return str(record.msg) % {name: kind(value) for name, value in record.args.items()}
+    return str(record.msg) % tuple(map(kind, record.args))
 
 
 def failure(error: BaseException, contents: bool) -> dict[str, Any]:
@@ -275,9 +267,6 @@ def failure(error: BaseException, contents: bool) -> dict[str, Any]:
     if cause is not None:
         description["cause"] = failure(cause, contents)
     return {**description, "trace": trace}
-
-
-# OpenTelemetry spans of requests; the spans of recalls and writes lie within them.
 
 
 class TracedRequests:

@@ -139,10 +139,6 @@ def too_large(most: int) -> LimitExceeded:
     return LimitExceeded("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
 
 
-def too_many_values(most: int) -> LimitExceeded:
-    return LimitExceeded("body-too-large", most, f"the body has more than {most:,} values; send them in several")
-
-
 class _Body:
     """Counts a body while it is read, and stops at one that is too large or does not arrive."""
 
@@ -176,8 +172,9 @@ class _Body:
             self.error = too_large(self.most)
         elif self._most_values is not None:
             self._values += sum(map(chunk.count, (b",", b"[", b"{")))
-            if self._values > self._most_values:
-                self.error = too_many_values(self._most_values)
+            if self._values > (most := self._most_values):
+                message = f"the body has more than {most:,} values; send them in several"
+                self.error = LimitExceeded("body-too-large", most, message)
 
 
 class _Out:
@@ -191,7 +188,14 @@ class _Out:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            self._add_headers(MutableHeaders(scope=message))
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+            allowance: Allowance | None = self._scope["state"].get("allowance")
+            if allowance is not None:
+                headers["RateLimit-Policy"] = f'"requests";q={allowance.limit};w=60'
+                headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'
         await self._send(message)
 
     def send_unless(self, body: _Body) -> Send:
@@ -202,18 +206,6 @@ class _Out:
                 await self.send(message)
 
         return send
-
-    def _add_headers(self, headers: MutableHeaders) -> None:
-        for name, value in HEADERS.items():
-            headers.setdefault(name, value)
-        headers.setdefault("Cache-Control", "no-store")
-        allowance: Allowance | None = self._scope["state"].get("allowance")
-        if allowance is not None:
-            headers["RateLimit-Policy"] = f'"requests";q={allowance.limit};w=60'
-            headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'
-
-
-# Paths before decoding: a name in a path may contain any character, also a slash, percent-encoded.
 
 
 class NameConvertor(Convertor[str]):

@@ -13,11 +13,9 @@ from fivefold.service.service import Processes
 from fivefold.service.shared_tables import shared_folder
 from fivefold.web.connections import ConnectionLimits, Connections, room_for
 from fivefold.web.server import check_reach, listen, until_stopped, url_of
-from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, traced
+from fivefold.web.workers import ServeSettings, Workers, open_served, served_app, spare_collector, traced
 
-# Memory that the allocator of the system keeps for each thread, limited.
-
-MOST_ARENAS = 2
+MAX_ARENAS = 2
 """Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
 
 _M_ARENA_MAX = -8
@@ -28,7 +26,7 @@ def limit_arenas() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MOST_ARENAS))
+        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MAX_ARENAS))
     except (OSError, AttributeError):  # another C library
         return False
 
@@ -38,10 +36,12 @@ def serve_alone(
 ) -> None:
     """Serve in this process."""
     limit_arenas()
+    load_models(settings.embedder, split=True)
     with traced(settings):
         service = open_served(settings, Processes())
         try:
             app = served_app(settings, service)
+            spare_collector()
             until_stopped(service, app, host, port, settings.stop_s, ready, limits)
         finally:
             service.close()

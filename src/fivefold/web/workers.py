@@ -25,7 +25,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fivefold.errors import FivefoldError
-from fivefold.models.loading import split_nothing
+from fivefold.models.loading import load_models
+from fivefold.service import tracing
 from fivefold.service.limits import Limits
 from fivefold.service.service import Processes, Service, open_service
 from fivefold.web import request_log as logs
@@ -37,8 +38,6 @@ from fivefold.web.server import Server, server_config
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-
-# One worker of a server: a process that answers the connections which its parent accepts and passes on.
 
 NUMBER = struct.Struct("!I")
 """How a connection is named between parent and worker."""
@@ -89,13 +88,16 @@ def served_app(settings: ServeSettings, service: Service) -> ASGIApp:
     )
 
 
+def spare_collector() -> None:
+    """Have the collector pass over what is loaded, and look at the rest less often: a full look takes 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def traced(settings: ServeSettings) -> AbstractContextManager[None]:
     """Spans are exported, if they are wanted."""
-    if not settings.log.otel:
-        return nullcontext()
-    from fivefold.service import tracing
-
-    return tracing.exporting()
+    return tracing.exporting() if settings.log.otel else nullcontext()
 
 
 def run_worker(settings: ServeSettings, processes: Processes, channel: socket.socket) -> None:
@@ -103,12 +105,13 @@ def run_worker(settings: ServeSettings, processes: Processes, channel: socket.so
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.start(settings.log.form, settings.log.level, settings.log.contents)
-    split_nothing()
+    load_models(settings.embedder)  # only where the parent could not
     with traced(settings):
         service = open_served(settings, processes)
         try:
             config = server_config(served_app(settings, service), settings.stop_s, Connections())
             server = WorkerServer(config, service.stopping.set, channel)
+            spare_collector()
             server.run(sockets=[])
         finally:
             service.close()
@@ -192,9 +195,9 @@ class WorkerServer(Server):
             loop.remove_writer(self._channel)
 
 
-START_S = 5.0
-"""A worker that ends sooner is started again later and later, up to `MOST_WAIT_S`."""
-MOST_WAIT_S = 30.0
+START_S, MAX_WAIT_S = 5.0, 30.0
+"""A worker that ends sooner than that is started again later and later, at most after that."""
+
 TRIES, TRY_S = 50, 0.01
 """How often and after which wait a connection is offered again to workers that had no room."""
 KILL_S = 15.0
@@ -255,7 +258,11 @@ class Workers:
         for end in (self._woken, self._wake):
             end.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ, self._note_signals)
-        before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def note(number: int, _: object) -> None:
+            self._signals.append(number)
+
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         gc.collect()
         gc.freeze()  # else the collector of each worker would write to every page it shares
@@ -283,7 +290,9 @@ class Workers:
                 del self._starts[number]
                 self._start(number)
         if self._kill_at is not None and now > self._kill_at:
-            self._kill()
+            for worker in self._workers.values():
+                _log.error("worker %d did not stop in time and is killed", worker.number)
+                worker.process.kill()
             self._kill_at = now + KILL_S
         due_next = [*self._starts.values(), *([] if self._kill_at is None else [self._kill_at])]
         wait = max(0.0, min(due_next) - time.monotonic()) + 0.01 if due_next else None
@@ -385,10 +394,11 @@ class Workers:
         del self._workers[worker.number]
         for address in worker.connections.values():
             self._open.release(address)
-        how = _how(worker.process.exitcode)
+        code = worker.process.exitcode
+        how = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended with code {code}"
         if self._stopping:
             expected = (0,) if worker.ready else (0, -signal.SIGTERM)
-            self._failed += [] if worker.process.exitcode in expected else [f"worker {worker.number} {how}"]
+            self._failed += [] if code in expected else [f"worker {worker.number} {how}"]
         elif self._ready is not None and not worker.ready:
             self._failed.append(f"worker {worker.number} did not start: it {how}")
             self._stop()
@@ -398,14 +408,11 @@ class Workers:
     def _restart(self, worker: Worker, how: str) -> None:
         soon = time.monotonic() - worker.began < START_S
         self._failures = self._failures + 1 if soon else 0
-        wait = min(MOST_WAIT_S, 2.0 ** (self._failures - 2)) if self._failures > 1 else 0.0
+        wait = min(MAX_WAIT_S, 2.0 ** (self._failures - 2)) if self._failures > 1 else 0.0
         _log.warning("worker %d (process %d) %s; another starts", worker.number, worker.process.pid, how)
         self._starts[worker.number] = time.monotonic() + wait
         if not any(one.ready for one in self._workers.values()):  # until there is one, connections wait
             self._selector.unregister(self._listener)
-
-    def _handle(self, sig: int, frame: FrameType | None) -> None:
-        self._signals.append(sig)
 
     def _note_signals(self) -> None:
         try:
@@ -432,14 +439,3 @@ class Workers:
         for worker in self._workers.values():
             if worker.process.pid is not None and worker.process.is_alive():
                 os.kill(worker.process.pid, sig)
-
-    def _kill(self) -> None:
-        for worker in self._workers.values():
-            _log.error("worker %d did not stop in time and is killed", worker.number)
-            worker.process.kill()
-
-
-def _how(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with code {code}"

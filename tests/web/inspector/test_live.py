@@ -93,7 +93,7 @@ def test_too_many_streams_are_asked_to_come_back_later(
     pages: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.engines.namespace("default").remember("First")
-    monkeypatch.setattr(live, "MOST_STREAMS", 0)
+    monkeypatch.setattr(live, "MAX_STREAMS", 0)
     assert pages.get("/live/events").text == "retry: 10000\n\n"
 
 

@@ -13,8 +13,6 @@ from fivefold.web.inspector.rendering import STATIC, address, content_hash
 __all__ = ["router"]
 
 
-# All pages under one router, and the static files they load.
-
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
 

@@ -8,9 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.service.session import Session
 from fivefold.values.recall_trace import EFFORTS
-from fivefold.values.reports import Stats
 from fivefold.web.inspector.memories import neighbours_of
 from fivefold.web.inspector.question import PageQuestion, answer_question, make_cards, make_legend
 from fivefold.web.inspector.rendering import PageSession, address, page, push_address
@@ -21,7 +19,10 @@ router = APIRouter()
 @router.get("/ask")
 def ask(request: Request, session: PageSession, question: PageQuestion) -> Response:
     answer = answer_question(question, session, "recall")
-    recall, here = answer.recall, address("/ask", session.namespace, question.state())
+    recall, here, stats = answer.recall, address("/ask", session.namespace, question.state()), None
+    if not question.q:
+        with session.act("stats") as act:
+            stats = session.service.stats(session.caller, act.engine)
     response = page(
         request,
         "ask.html",
@@ -32,7 +33,7 @@ def ask(request: Request, session: PageSession, question: PageQuestion) -> Respo
         cards=[] if recall is None else make_cards(recall),
         legend=[] if recall is None else make_legend([recall]),
         settings=session.engine().settings,
-        stats=None if question.q else _stats(session),
+        stats=stats,
         recipes=known_recipes(),
         efforts=EFFORTS,
         state=question.state(),
@@ -47,8 +48,3 @@ def context(request: Request, session: PageSession, id: Annotated[str, Query()])
     with session.act("get", subject=id) as act:
         turns = neighbours_of(act.engine, act.engine.get(id))
     return page(request, "ask_context.html", turns=[turn for turn in turns if turn is not None])
-
-
-def _stats(session: Session) -> Stats:
-    with session.act("stats") as act:
-        return session.service.stats(session.caller, act.engine)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from fivefold.errors import FivefoldError, InvalidInput
-from fivefold.retrieval.recipe import Recipe, RouteSpec
+from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.problems import problem_of
 from fivefold.service.session import Session, recipe_named
@@ -20,8 +20,6 @@ from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.question import Card, PageQuestion, Question, make_cards, make_legend
 from fivefold.web.inspector.rendering import PageSession, address, is_fragment, page
-
-# One side of a comparison: a recipe, sliders for its weights, and its answer.
 
 WEIGHTS = "fusion.weights"
 """With the value `fixed`, a recipe that predicts its weights uses those of the sliders."""
@@ -96,8 +94,11 @@ def overrides_of(recipe: Recipe, number: int, params: Mapping[str, str]) -> dict
     for route in recipe.routes:
         path = f"routes.{route.name}.weight"
         text = params.get(f"{number}.{path}", "")
-        if text and (value := _number(text, path)) != route.weight:
-            overrides[path] = value
+        try:
+            if text and (value := float(text)) != route.weight:
+                overrides[path] = value
+        except ValueError:
+            raise InvalidInput(f"{path} is a number, not {text!r}") from None
     return overrides
 
 
@@ -109,23 +110,13 @@ def make_sliders(
     sliders = []
     for route in recipe.routes:
         path = f"routes.{route.name}.weight"
-        locked = "The weights are predicted from the question." if predicted else _locked_by_settings(route, settings)
+        locked = "The weights are predicted from the question." if predicted else ""
+        if not predicted and settings.weight(route.name, -1.0) >= 0:
+            locked = f"The weight of {route.name} is a setting of the namespace."
         value = planned.get(route.name, route.weight) if locked else overrides.get(path, route.weight)
         most = max(1.0, 2 * route.weight)
         sliders.append(Slider(path, route.name, route.search, round(float(str(value)), 3), most, locked))
     return sliders
-
-
-def _locked_by_settings(route: RouteSpec, settings: Settings) -> str:
-    weight = settings.weight(route.name, -1.0)
-    return f"The weight of {route.name} is a setting of the namespace." if weight >= 0 else ""
-
-
-def _number(text: str, path: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInput(f"{path} is a number, not {text!r}") from None
 
 
 router = APIRouter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args, get_origin
@@ -32,41 +32,22 @@ class FormField:
 
 def form_field(spec: FieldSpec, text: str, error: str = "") -> FormField:
     """The control of a declared field with its current text."""
-    choices = ("yes", "no") if spec.type is bool else spec.choices
     label = spec.name.replace("_", " ").capitalize()
-    return FormField(
-        spec.name,
-        f"{label} (UTC)" if spec.type is datetime else label,
-        spec.about,
-        _range(spec),
-        _control(spec),
-        choices,
-        text,
-        _default(spec),
-        error,
-    )
-
-
-def _default(spec: FieldSpec) -> str:
-    """What an empty field means, in the words of the form."""
-    text = spec.left_out or text_of(spec.default)
-    return {"true": "yes", "false": "no"}.get(text, text) if spec.type is bool else text
-
-
-def _range(spec: FieldSpec) -> str:
-    return "" if spec.low is None or spec.high is None else f"{_figure(spec.low)} to {_figure(spec.high)}"
+    default = spec.left_out or text_of(spec.default)
+    control: Control = "lines" if _is_text_list(spec) else "line"
+    choices = spec.choices
+    if spec.type is datetime:
+        label, control = f"{label} (UTC)", "time"
+    elif spec.type is bool:
+        choices, control, default = ("yes", "no"), "choice", {"true": "yes", "false": "no"}.get(default, default)
+    elif choices:
+        control = "choice"
+    span = "" if spec.low is None or spec.high is None else f"{_figure(spec.low)} to {_figure(spec.high)}"
+    return FormField(spec.name, label, spec.about, span, control, choices, text, default, error)
 
 
 def _figure(number: float) -> str:
     return f"{int(number):,}" if number == int(number) else f"{number:g}"
-
-
-def _control(spec: FieldSpec) -> Control:
-    if spec.type is datetime:
-        return "time"
-    if spec.type is bool or spec.choices:
-        return "choice"
-    return "lines" if _is_text_list(spec) else "line"
 
 
 def _is_text_list(spec: FieldSpec) -> bool:
@@ -113,7 +94,12 @@ def _number(name: str, text: str) -> float | int:
     raise refusal(name, f"must be a number, not {text!r}")
 
 
-async def read_texts(request: Request, names: Iterable[str]) -> Mapping[str, str]:
-    """The texts that a form sends for these fields."""
-    form = await request.form()
-    return {name: value for name in names if isinstance(value := form.get(name), str)}
+def texts_reader(names: Iterable[str], missing: str | None = None) -> Callable[[Request], Awaitable[Mapping[str, str]]]:
+    """Reads the texts that a form sends for these fields; `missing` stands for those that it leaves out."""
+
+    async def read(request: Request) -> Mapping[str, str]:
+        form = await request.form()
+        sent = {name: value for name in names if isinstance(value := form.get(name), str)}
+        return sent if missing is None else {**dict.fromkeys(names, missing), **sent}
+
+    return read

@@ -20,8 +20,6 @@ from fivefold.values.times import utc_now
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, plural, redirect, shorten
 from fivefold.writing.entity_graph import Graph
 
-# What an entity is, as far as the graph tells: who lives somewhere is a person, and where is a place.
-
 ShownKind = Literal["user", "person", "place", "organisation", "identifier", "topic", "other"]
 SHOWN_KINDS: tuple[ShownKind, ...] = get_args(ShownKind)
 """In the order of the legend; each has its colour."""
@@ -52,30 +50,24 @@ def kind_of(entity: Entity, edges: Iterable[Edge]) -> ShownKind:
         return "user"
     if entity.kind in ("person", "identifier", "topic"):
         return entity.kind  # type: ignore[return-value]
-    return next((kind for edge in edges if (kind := _kind_by(edge, entity.id)) is not None), "other")
+    for edge in edges:
+        role: tuple[ShownKind | None, ...] = ("person", "person") if edge.relation.endswith(" of") else (None, None)
+        source, target = _ENDS.get(edge.relation, role)
+        if kind := source if edge.source_id == entity.id else target:
+            return kind
+    return "other"
 
 
-def _kind_by(edge: Edge, key: int) -> ShownKind | None:
-    role: tuple[ShownKind | None, ...] = ("person", "person") if edge.relation.endswith(" of") else (None, None)
-    source, target = _ENDS.get(edge.relation, role)
-    return source if edge.source_id == key else target
-
-
-# Which entities and relations the picture of the graph shows; the browser draws it (static/graph.js).
-
-MOST_ENTITIES = 20
+MAX_ENTITIES = 20
 """Entities in the picture, so that it stays readable; the script draws fewer on a phone."""
 
-MOST_EDGES = 200
+MAX_EDGES = 200
 """Relations read of one entity, surest first."""
 
-FEW = 6
-"""With fewer neighbours than this, the picture shows theirs too."""
+MIN_NEIGHBOURS, MAX_FURTHER = 6, 4
+"""With fewer neighbours, the picture shows so many further ones of each."""
 
-FURTHER = 4
-"""The most further neighbours of each neighbour."""
-
-ENOUGH = 2
+MIN_LINES = 2
 """Lines of an entity from which on the picture leaves out co-mentions with others that have as many."""
 
 
@@ -115,7 +107,7 @@ class Neighbourhood:
     """Whether the first entity is in the middle: the chosen one, or the user."""
     chosen: bool = False
     left_out: int = 0
-    """Neighbours of the chosen entity beyond `MOST_ENTITIES`."""
+    """Neighbours of the chosen entity beyond `MAX_ENTITIES`."""
 
     def shown_kinds(self) -> list[ShownKind]:
         """The kinds in the picture, in the order of the legend."""
@@ -164,36 +156,31 @@ class RelationReader:
     def of(self, entity: int) -> list[Relation]:
         """The relations of an entity: stated ones first, of these the current ones, surest first."""
         if entity not in self._known:
-            relations = [Relation(edge, self._has_ended(edge)) for edge in self.graph.edges(entity, MOST_EDGES)]
+            relations = [
+                Relation(edge, edge.valid_to is not None and edge.valid_to <= self._now)
+                for edge in self.graph.edges(entity, MAX_EDGES)
+            ]
             self._known[entity] = sorted(relations, key=_order)
         return self._known[entity]
 
     def kinds(self, entities: Iterable[Entity]) -> tuple[ShownKind, ...]:
         return tuple(kind_of(entity, (item.edge for item in self.of(entity.id))) for entity in entities)
 
-    def _has_ended(self, edge: Edge) -> bool:
-        return edge.valid_to is not None and edge.valid_to <= self._now
-
 
 def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
     """The chosen entity with its neighbours; where it has few, also some of theirs."""
     own = reader.of(chosen.id)
     near = _other_ends(own, {chosen.id})
-    others = near[: MOST_ENTITIES - 1]
+    others = near[: MAX_ENTITIES - 1]
     by_neighbour = {key: reader.of(key) for key in others}
-    if len(others) < FEW:
+    if len(others) < MIN_NEIGHBOURS:
         seen = {chosen.id, *others}
-        others += dict.fromkeys(key for each in by_neighbour.values() for key in _other_ends(each, seen)[:FURTHER])
-    entities = (chosen, *reader.graph.entities_by_id(others[: MOST_ENTITIES - 1]))
+        others += dict.fromkeys(key for each in by_neighbour.values() for key in _other_ends(each, seen)[:MAX_FURTHER])
+    entities = (chosen, *reader.graph.entities_by_id(others[: MAX_ENTITIES - 1]))
     relations = {item.edge.id: item for each in (own, *by_neighbour.values()) for item in each}
-    left_out = max(0, len(near) - MOST_ENTITIES + 1)
+    left_out = max(0, len(near) - MAX_ENTITIES + 1)
     drawn = _thin(_between(relations.values(), entities), chosen.id)
     return Neighbourhood(entities, reader.kinds(entities), drawn, True, True, left_out)
-
-
-def find_user(graph: Graph) -> Entity | None:
-    """The person whose memory it is, where a text has said something about them."""
-    return next(iter(graph.entities_by_id(list(graph.named([USER]).values()))), None)
 
 
 def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | None = None) -> Neighbourhood:
@@ -201,21 +188,17 @@ def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | N
 
     Those about which a text states a relation come first, of these the ones that are related to the user.
     """
-    first = {entity.id: entity for entity in (*_around(reader, user), *entities[: 2 * MOST_ENTITIES])}
+    around: list[Entity] = []
+    if user is not None:
+        near = _other_ends([item for item in reader.of(user.id) if item.stated], {user.id})
+        around = [user, *reader.graph.entities_by_id(near[: MAX_ENTITIES - 1])]
+    first = {entity.id: entity for entity in (*around, *entities[: 2 * MAX_ENTITIES])}
     relations = {item.edge.id: item for key in first for item in reader.of(key)}
     stated = {key for item in _between(relations.values(), first.values()) if item.stated for key in item.ends}
     ranked = sorted(first.values(), key=lambda entity: entity.id not in stated)
-    related = tuple(_related(_related(ranked, relations.values())[:MOST_ENTITIES], relations.values()))
+    related = tuple(_related(_related(ranked, relations.values())[:MAX_ENTITIES], relations.values()))
     centred = user is not None and user.id in {entity.id for entity in related[:1]}
     return Neighbourhood(related, reader.kinds(related), _thin(_between(relations.values(), related)), centred)
-
-
-def _around(reader: RelationReader, user: Entity | None) -> list[Entity]:
-    """The user, and the entities of which a text states how they are related."""
-    if user is None:
-        return []
-    stated = [item for item in reader.of(user.id) if item.stated]
-    return [user, *reader.graph.entities_by_id(_other_ends(stated, {user.id})[: MOST_ENTITIES - 1])]
 
 
 def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:
@@ -223,8 +206,7 @@ def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:
     return [key for key in dict.fromkeys(key for item in relations for key in item.ends) if key not in seen]
 
 
-def _related(entities: Iterable[Entity], relations: Iterable[Relation]) -> list[Entity]:
-    entities = list(entities)
+def _related(entities: Sequence[Entity], relations: Iterable[Relation]) -> list[Entity]:
     ends = {key for item in _between(relations, entities) for key in item.ends}
     return [entity for entity in entities if entity.id in ends]
 
@@ -241,7 +223,7 @@ def _thin(relations: Iterable[Relation], chosen: int | None = None) -> tuple[Rel
     """The stated relations and those of the chosen entity; of the rest the most frequent, until all have enough."""
     kept, lines = [], Counter[int]()
     for item in sorted(relations, key=lambda item: (not item.stated, chosen not in item.ends, -item.edge.count)):
-        if item.stated or chosen in item.ends or min(lines[key] for key in item.ends) < ENOUGH:
+        if item.stated or chosen in item.ends or min(lines[key] for key in item.ends) < MIN_LINES:
             kept.append(item)
             lines.update(item.ends)
     return tuple(sorted(kept, key=_order))
@@ -254,7 +236,7 @@ def _order(item: Relation) -> tuple[bool, bool, float, int]:
 PAGE = 40
 """Entities in the list where none is chosen."""
 
-MOST_MEMORIES = 20
+MAX_MEMORIES = 20
 """Memories on the page of an entity that they mention."""
 
 CHANGES = {
@@ -296,6 +278,7 @@ def _list_page(request: Request, session: Session, name: str, cursor: str) -> Re
             entities, error = graph.entities(limit=PAGE), str(problem)
     if name and len(entities) == 1:
         return redirect(session, "/graph", entity=entities[0].id)
+    users = [] if name or cursor else graph.entities_by_id(list(graph.named([USER]).values()))
     return page(
         request,
         "graph.html",
@@ -306,7 +289,7 @@ def _list_page(request: Request, session: Session, name: str, cursor: str) -> Re
         error=error,
         cursor=cursor,
         done="",
-        neighbourhood=connect(RelationReader(graph, utc_now()), entities, None if name or cursor else find_user(graph)),
+        neighbourhood=connect(RelationReader(graph, utc_now()), entities, next(iter(users), None)),
     )
 
 
@@ -362,9 +345,9 @@ def _entity_page(
         error="",
         done=done,
         relations=relations.of(chosen.id),
-        most_relations=MOST_EDGES,
-        memories=graph.memories(chosen.id, MOST_MEMORIES),
-        most_memories=MOST_MEMORIES,
+        most_relations=MAX_EDGES,
+        memories=graph.memories(chosen.id, MAX_MEMORIES),
+        most_memories=MAX_MEMORIES,
         names={"rename": chosen.name, "alias": "", "merge": "", **(names or {})},
         errors=errors or {},
         neighbourhood=find_neighbourhood(relations, chosen),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import MAX_OFFSET_SPREAD, Adaptation
-from fivefold.learning.training import MIN_RECALLS as LEAST
+from fivefold.learning.training import MIN_RECALLS
 from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
 
@@ -23,8 +22,7 @@ SIGNALS = (("similarity", "dense"), ("recency", "recency"), ("frequency", "frequ
 """The three weights that feedback corrects, each with the colour of its bars."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(NamedTuple):
     """The factor of a predicted weight; `share` goes from −1, a third, over 0, no change, to 1, three times."""
 
     name: str
@@ -45,7 +43,7 @@ def learn(request: Request, session: PageSession, done: str = "") -> Response:
         stats=stats,
         learned=learned,
         shifts=make_shifts(learned.weights),
-        least=LEAST,
+        least=MIN_RECALLS,
         feedback_count=feedback_count,
         settings=engine.settings,
         done=confirmation(done),

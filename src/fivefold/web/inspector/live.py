@@ -27,7 +27,7 @@ POLL_S = 0.5
 RETRY_MS = 1_000
 """How long the browser waits before it connects again."""
 
-MOST_STREAMS = 32
+MAX_STREAMS = 32
 """Streams at once; one more gets an answer that makes the browser try again later."""
 
 SHOWN = 50
@@ -73,8 +73,8 @@ async def limited(request: Request, stream: AsyncIterator[str]) -> AsyncIterator
     state = request.app.state
     state.live_streams += 1
     try:
-        yield f"retry: {RETRY_MS if state.live_streams <= MOST_STREAMS else 10 * RETRY_MS}\n\n"
-        if state.live_streams <= MOST_STREAMS:
+        yield f"retry: {RETRY_MS if state.live_streams <= MAX_STREAMS else 10 * RETRY_MS}\n\n"
+        if state.live_streams <= MAX_STREAMS:
             async for part in stream:
                 yield part
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -22,11 +22,9 @@ from fivefold.values.memory import KINDS, TYPES, Memory, Record
 from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCheck, Link, Page, health_filters
 from fivefold.values.times import utc_now
 from fivefold.web.connections import export_of
-from fivefold.web.inspector.form_fields import FormField, form_field, read_texts, text_of, value_of
+from fivefold.web.inspector.form_fields import FormField, form_field, text_of, texts_reader, value_of
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, redirect
 from fivefold.web.security import quoted
-
-# A memory as a form: its fields as they are declared, and the changes that a person makes in them.
 
 FIELDS = fields_of(Record)
 NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
@@ -58,11 +56,8 @@ def changes_of(memory: Memory, texts: Mapping[str, str]) -> dict[str, Any]:
     """The fields that differ from the memory, as `Engine.update` takes them."""
     before = {name: _normalize(name, text) for name, text in texts_of(memory).items()}
     after = {name: _normalize(name, text) for name, text in texts.items()}
-    return {name: _value(name, text) for name, text in after.items() if text != before[name]}
-
-
-def _value(name: str, text: str) -> Any:
-    return text if name == "content" else value_of(FIELDS[name], text)
+    changed = {name: text for name, text in after.items() if text != before[name]}
+    return {name: text if name == "content" else value_of(FIELDS[name], text) for name, text in changed.items()}
 
 
 def _normalize(name: str, text: str) -> str:
@@ -71,8 +66,6 @@ def _normalize(name: str, text: str) -> str:
         return f"{text}:00" if len(text) == len("2025-01-06T08:12") else text
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
-
-# One memory: its fields, what was extracted from its text, its history, and the turns before and after it.
 
 one_memory = APIRouter()
 
@@ -119,7 +112,11 @@ def memory_page(
             doubt=DOUBT,
             extraction=extraction,
             mentions=[MentionLink(item.name, item.kind, ids.get(item.name)) for item in extraction.mentions],
-            fields=field_rows(memory),
+            fields=[
+                (name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+                for name, value in memory.to_dict().items()
+                if name != "content" and value not in (None, [], {})
+            ],
             before=before,
             after=after,
             done=done,
@@ -130,38 +127,17 @@ def memory_page(
         )
 
 
-def field_rows(memory: Memory) -> list[tuple[str, str]]:
-    """Every field but the text, as it is stored."""
-    fields = memory.to_dict()
-    del fields["content"]
-    return [(name.replace("_", " "), _text(value)) for name, value in fields.items() if value not in (None, [], {})]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def neighbours_of(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
     """The turns before and after it in its session."""
     return engine.neighbours([memory]).get(memory.id, (None, None))
 
 
-# Changes to memories in the inspector: add, edit, supersede, reinstate, pin, forget.
-
 changes = APIRouter()
 
 
-async def read_new(request: Request) -> Mapping[str, str]:
-    return {**dict.fromkeys(NEW, ""), **await read_texts(request, NEW)}
-
-
-async def read_edit(request: Request) -> Mapping[str, str]:
-    return {**dict.fromkeys(EDITABLE, ""), **await read_texts(request, EDITABLE)}
-
-
 Text = Annotated[str, Form()]
-NewTexts = Annotated[Mapping[str, str], Depends(read_new)]
-EditTexts = Annotated[Mapping[str, str], Depends(read_edit)]
+NewTexts = Annotated[Mapping[str, str], Depends(texts_reader(NEW, missing=""))]
+EditTexts = Annotated[Mapping[str, str], Depends(texts_reader(EDITABLE, missing=""))]
 
 
 @changes.get("/remember")
@@ -213,25 +189,19 @@ def supersede(request: Request, session: PageSession, id: str, replacement: Text
     return redirect(session, f"/memories/{quoted(report.id)}", done="superseded")
 
 
-@changes.post("/memories/{id:name}/reinstate")
-def reinstate(session: PageSession, id: str) -> Response:
-    with session.act("reinstate", "writer", id) as act:
-        act.engine.reinstate(id)
-    return redirect(session, f"/memories/{quoted(id)}", done="reinstated")
+def _add_change(name: str, make: Callable[[Engine, str], object], done: str) -> None:
+    """Adds a change that has no form."""
+
+    @changes.post(f"/memories/{{id:name}}/{name}")
+    def change(session: PageSession, id: str) -> Response:
+        with session.act(name, "writer", id) as act:
+            make(act.engine, id)
+        return redirect(session, f"/memories/{quoted(id)}", done=done)
 
 
-@changes.post("/memories/{id:name}/pin")
-def pin(session: PageSession, id: str) -> Response:
-    with session.act("pin", "writer", id) as act:
-        act.engine.pin(id)
-    return redirect(session, f"/memories/{quoted(id)}", done="pinned")
-
-
-@changes.post("/memories/{id:name}/unpin")
-def unpin(session: PageSession, id: str) -> Response:
-    with session.act("unpin", "writer", id) as act:
-        act.engine.unpin(id)
-    return redirect(session, f"/memories/{quoted(id)}", done="unpinned")
+_add_change("reinstate", Engine.reinstate, "reinstated")
+_add_change("pin", Engine.pin, "pinned")
+_add_change("unpin", Engine.unpin, "unpinned")
 
 
 @changes.get("/memories/{id:name}/forget")
@@ -340,38 +310,36 @@ def memories(
     """A form sends every field; a redirect leaves only the filters that are not empty in the address."""
     if any(name in request.query_params and not request.query_params[name].strip() for name in NAMES):
         return RedirectResponse(address("/memories", session.namespace, {**filters.state, "cursor": cursor}), 303)
-    values: dict[str, Any] = {
-        "filters": filters,
-        "kinds": KINDS,
-        "types": TYPES,
-        "meanings": MEANINGS,
-        "cursor": cursor,
-        "done": confirmation(done),
-    }
-    if filters.show == PAIRS:
-        return _pairs_page(request, session, cursor, values)
+    rows: Page[Any] = Page(())
+    error = ""
     try:
         with session.act("list") as act:
-            rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
-    except InvalidInput as error:
-        return page(request, "memories.html", 422, **values, error=str(error), memories=())
-    return page(request, "memories.html", **values, error="", memories=rows)
+            if filters.show == PAIRS:
+                rows = _pairs(act.engine, cursor)
+            else:
+                rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
+    except InvalidInput as problem:
+        error = str(problem)
+    return page(
+        request,
+        "memories.html",
+        422 if error else 200,
+        filters=filters,
+        kinds=KINDS,
+        types=TYPES,
+        meanings=MEANINGS,
+        cursor=cursor,
+        done=confirmation(done),
+        error=error,
+        memories=rows,
+    )
 
 
-def _pairs_page(request: Request, session: Session, cursor: str, values: dict[str, Any]) -> Response:
-    """Near-duplicates: the newer memory with the older; the other filters do not count here."""
-    try:
-        with session.act("list") as act:
-            links = act.engine.links("repeats", PAGE, cursor or None)
-            ids = {id for link in links for id in (link.source, link.target)}
-            known = {id: act.engine.get(id) for id in act.engine.stored_ids(sorted(ids))}
-    except InvalidInput as error:
-        return page(request, "memories.html", 422, **values, error=str(error), memories=())
-    return page(request, "memories.html", **values, error="", memories=_pairs(links, known))
-
-
-def _pairs(links: Page[Link], known: Mapping[str, Memory]) -> Page[tuple[Memory, Memory, Link]]:
-    """Both memories of each link; one that was forgotten at this moment is left out."""
+def _pairs(engine: Engine, cursor: str) -> Page[tuple[Memory, Memory, Link]]:
+    """Near-duplicates: the newer memory with the older, without one that is forgotten at this moment."""
+    links = engine.links("repeats", PAGE, cursor or None)
+    ids = {id for link in links for id in (link.source, link.target)}
+    known = {id: engine.get(id) for id in engine.stored_ids(sorted(ids))}
     there = (link for link in links if link.source in known and link.target in known)
     return Page(tuple((known[link.source], known[link.target], link) for link in there), links.cursor)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query
@@ -34,18 +33,23 @@ CHOICES = {
 """How the page names an option that is not the default."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Question:
     """The form as a person fills it in, every field as text."""
 
-    q: str = ""
-    recipe: str = "default"
-    k: str = "10"
-    effort: str = "normal"
-    now: str = ""
-    recent: str = ""
-    session: str = ""
-    filter: str = ""
+    q: Text = ""
+    recipe: Text = "default"
+    k: Text = "10"
+    effort: Text = "normal"
+    now: Text = ""
+    recent: Text = ""
+    session: Text = ""
+    filter: Text = ""
+
+    def __post_init__(self) -> None:
+        self.k = self.k.strip() or "10"
+        for name in ("q", "now", "recent", "session", "filter"):
+            setattr(self, name, getattr(self, name).strip())
 
     def state(self) -> dict[str, object]:
         """The fields that differ from an empty form: the part of the address that says what the page shows."""
@@ -74,15 +78,12 @@ class Question:
             self.q,
             k=k,
             recipe=recipe,
-            now=self.time(),
+            now=as_utc(self.now, "now")[0] if self.now else None,
             effort=self.effort,
             recent_turns=_integer(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
             filter=self.filter or None,
         )
-
-    def time(self) -> datetime | None:
-        return as_utc(self.now, "now")[0] if self.now else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +95,7 @@ class Answer:
     status: int = 200
 
 
-def question_of(
-    q: Text = "",
-    recipe: Text = "default",
-    k: Text = "10",
-    effort: Text = "normal",
-    now: Text = "",
-    recent: Text = "",
-    session: Text = "",
-    filter: Text = "",
-) -> Question:
-    return Question(
-        q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip(), filter.strip()
-    )
-
-
-PageQuestion = Annotated[Question, Depends(question_of)]
+PageQuestion = Annotated[Question, Depends()]
 """The parameter by which an endpoint of a page gets its question."""
 
 
@@ -133,9 +119,6 @@ def _integer(text: str, name: str) -> int:
         return int(text)
     except ValueError:
         raise InvalidInput(f"{name} is a whole number, not {text!r}") from None
-
-
-# The cards of an answer: each hit with its bars, read off its evidence. No score is computed here.
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +164,10 @@ def make_cards(answer: Recall) -> list[Card]:
     return [
         Card(
             hit,
-            _shares(hit, kinds, best),
+            tuple(
+                Share(item, kinds[item.route], item.contribution / best, item.contribution / (hit.candidate.fused or 1))
+                for item in hit.candidate.evidence
+            ),
             hit.candidate.fused / most,
             tuple((kinds.get(name, "other"), abs(amount) / span) for name, amount in score_parts(hit.candidate)),
             (min(hit.score, 0.0) - least) / span,
@@ -191,10 +177,7 @@ def make_cards(answer: Recall) -> list[Card]:
 
 
 def score_parts(candidate: Candidate) -> list[tuple[str, float]]:
-    """What routes and later steps made of the score; the parts add up to it.
-
-    A step that raises a score adds a part, one that lowers it makes all parts before it smaller.
-    """
+    """The parts of a score: a step that raises it adds one, a step that lowers it makes all before it smaller."""
     parts = [(item.route, item.contribution) for item in candidate.evidence]
     for step in candidate.steps:
         if step.before <= 0 or step.after < 0:
@@ -215,11 +198,3 @@ def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
     if any(step.after > step.before for answer in answers for hit in answer for step in hit.candidate.steps):
         legend["later steps"] = "other"
     return list(legend.items())
-
-
-def _shares(hit: Hit, kinds: dict[str, str], best: float) -> tuple[Share, ...]:
-    fused = hit.candidate.fused
-    return tuple(
-        Share(item, kinds[item.route], item.contribution / best, item.contribution / fused if fused else 0.0)
-        for item in hit.candidate.evidence
-    )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query
@@ -37,35 +37,20 @@ from fivefold.values.explain import (
 from fivefold.values.memory import WAYS
 from fivefold.values.query import Weights, whole_percents
 from fivefold.values.recall import Hit
-from fivefold.values.recall_trace import PassageMatch, WordMatch
+from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.times import utc_now
 from fivefold.values.validate import shorten as shorten_text
 from fivefold.version import VERSION
 from fivefold.web.auth import CurrentCaller, service_of
 from fivefold.web.security import quoted
 
-# Memories as the pages show them: words that met the question marked, long texts cut to what matched.
-
-MOST_INLINE = 50_000
+MAX_INLINE_CHARS = 50_000
 """Characters of a text that a list has whole behind a control; a longer one is a link to its own page."""
-
-
-def is_long(content: str) -> bool:
-    return len(content) > LONG
-
-
-def is_inline(content: str) -> bool:
-    return len(content) <= MOST_INLINE
 
 
 def line_of(hit: Hit, length: int) -> list[Segment]:
     """The memory on one line, cut to where words met."""
     return marked_line(hit.memory.content, hit.passage, length)
-
-
-def passage_of(content: str, match: PassageMatch | None = None) -> list[Segment]:
-    """A short text whole, of a long one the passage that matched or its beginning."""
-    return marked_passage(content, match)
 
 
 def around_passage(content: str, match: PassageMatch | None = None) -> tuple[list[Segment], ...]:
@@ -76,21 +61,10 @@ def around_passage(content: str, match: PassageMatch | None = None) -> tuple[lis
     return tuple(mark_words(content, words, first, last) for first, last in spans)
 
 
-def question_of(words: tuple[WordMatch, ...], question: str) -> list[Segment]:
-    """The question with the words marked that met one of the memory."""
-    return mark_question(question, words)
-
-
-def met_by(segment: Segment) -> str:
-    """Which words a marked one met, and how near they are."""
-    pairs = dict.fromkeys(f"“{visible(word.question)}”, {word.similarity:.2f}" for word in segment.words)
-    return f"met {'; '.join(pairs)}"
-
-
-def meets(segment: Segment) -> str:
-    """The same for a word of the question."""
-    pairs = dict.fromkeys(f"“{visible(word.memory)}”, {word.similarity:.2f}" for word in segment.words)
-    return f"met {'; '.join(pairs)}"
+def met(segment: Segment, side: Literal["question", "memory"]) -> str:
+    """The words of the question, or of the memory, that a marked one met, and how near they are."""
+    words = dict.fromkeys(f"“{visible(getattr(word, side))}”, {word.similarity:.2f}" for word in segment.words)
+    return f"met {'; '.join(words)}"
 
 
 FOLDER = Path(__file__).parent
@@ -99,10 +73,7 @@ STATIC = FOLDER / "static"
 VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "live", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
 
-SHOWN_TEXT = (is_long, is_inline, line_of, passage_of, around_passage, question_of, met_by, meets)
-"""How templates show memories."""
-
-MOST_CHOICES = 200
+MAX_CHOICES = 200
 """With more namespaces than this, a text field replaces the list."""
 
 
@@ -110,7 +81,8 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """The template as a whole page, or what htmx takes out of it."""
     session: Session | None = getattr(request.state, "page_session", None)
     namespace = session.namespace if session else ""
-    shared = {"session": session, "namespace": namespace, "here": _view(request.url.path)}
+    view = request.url.path.strip("/").partition("/")[0]
+    shared = {"session": session, "namespace": namespace, "here": view if view in VIEWS else ""}
     html = environment().get_template(template).render(shared | values)
     return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
 
@@ -149,21 +121,26 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    formats = (day, moment, pct, percent, figure, score, ms, plural, shorten, stack, signals)
+    shown = (line_of, marked_passage, around_passage, mark_question, met)
     environment.filters |= {
         "visible": lambda text: visible(str(text)),
         "segment": lambda text: quoted(str(text)),
-        "iso": _iso,
-        **{
-            format.__name__: format
-            for format in (day, moment, pct, percent, figure, score, ms, plural, shorten, stack, signals)
-        },
-        **{shown.__name__: shown for shown in SHOWN_TEXT},
+        "iso": lambda value: value.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "is_long": lambda content: len(content) > LONG,
+        "is_inline": lambda content: len(content) <= MAX_INLINE_CHARS,
+        **{function.__name__: function for function in (*formats, *shown)},
     }
-    environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
-    environment.globals["not_found"] = NOT_FOUND
-    environment.globals["ways"] = WAYS
-    environment.globals["most_choices"] = MOST_CHOICES
-    environment.globals["now"] = utc_now
+    environment.globals |= {
+        "to": to,
+        "static": static,
+        "views": VIEWS,
+        "version": VERSION,
+        "not_found": NOT_FOUND,
+        "ways": WAYS,
+        "most_choices": MAX_CHOICES,
+        "now": utc_now,
+    }
     return environment
 
 
@@ -183,11 +160,6 @@ def content_hash(name: str) -> str:
     return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
-def _view(path: str) -> str:
-    first = path.strip("/").partition("/")[0]
-    return first if first in VIEWS else ""
-
-
 def shorten(text: object, most: int = 160) -> str:
     """Stored text on one line; marks that a reader would not see, such as those of direction, become visible."""
     return shorten_text(visible(str(text)), most)
@@ -199,10 +171,6 @@ def day(value: datetime) -> str:
 
 def moment(value: datetime) -> str:
     return f"{day(value)}, {value:%H:%M} UTC"
-
-
-def _iso(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def pct(value: float, places: int = 0) -> str:
@@ -241,8 +209,6 @@ def stack(shares: Iterable[tuple[str, float]], begin: float = 0.0) -> list[tuple
     return parts
 
 
-# What a page says after a change: the redirect carries a word, the next page shows its sentence.
-
 CONFIRMATIONS = {
     "remembered": "The memory is stored.",
     "known": "The namespace has this memory already; nothing is added.",
@@ -273,16 +239,12 @@ def redirect(session: Session, path: str, **state: object) -> RedirectResponse:
     return RedirectResponse(address(path, session.namespace, state), status_code=303)
 
 
-# The session of a request to a page: who asks, in which namespace.
-
-
 def page_session(
     request: Request, caller: CurrentCaller, namespace: Annotated[str | None, Query(max_length=1_000)] = None
 ) -> Session:
     """Without a namespace in the address: `default`, or the first one the caller may see.
 
-    The rights are checked by the action, so that the audit log names what is refused. The page that shows a refusal
-    has the session of a namespace that the caller may see.
+    Actions check the rights, so that the audit log names a refusal, which is shown within a namespace they may see.
     """
     service = service_of(request)
     session = Session(service, caller, _first(service, caller) if namespace is None else namespace)

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory, Session
+from fivefold.values.reports import Page
 from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
-
-# The timeline of sessions: a bar for each, its height the number of turns.
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +36,19 @@ ROOM = 76
 """The width of a label with some space."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     session: Session
     x: float
     y: float
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     x: float
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     strip: Strip
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -93,30 +89,19 @@ def _spread(starts: Sequence[float], reach: float, bar: float) -> list[float]:
 def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[datetime, str]]:
     """Days, months or years, by the span, and only as many as have room."""
     span = last - first
-    unit = _days if span <= timedelta(days=40) else _months if span <= timedelta(days=3 * 366) else _years
-    ticks = [(at, label) for at, label in unit(first, last) if at >= first]
+    start = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    years = range(first.year, last.year + 1)
+    if span <= timedelta(days=40):
+        days = (start + timedelta(days=later) for later in range((last - start).days + 1))
+        ticks = [(day, f"{day.day} {day:%b}") for day in days]
+    elif span <= timedelta(days=3 * 366):
+        months = (datetime(year, month, 1, tzinfo=UTC) for year in years for month in range(1, 13))
+        ticks = [(at, f"{at:%b %Y}" if at.month == 1 else f"{at:%b}") for at in months if at <= last]
+    else:
+        ticks = [(datetime(year, 1, 1, tzinfo=UTC), str(year)) for year in years]
+    ticks = [(at, label) for at, label in ticks if at >= first]
     most = int(strip.width // ROOM)
     yield from ticks[:: max(1, -(-len(ticks) // most))]
-
-
-def _days(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
-    start = datetime(first.year, first.month, first.day, tzinfo=UTC)
-    for later in range((last - start).days + 1):
-        day = start + timedelta(days=later)
-        yield day, f"{day.day} {day:%b}"
-
-
-def _months(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
-    for year in range(first.year, last.year + 1):
-        for month in range(1, 13):
-            at = datetime(year, month, 1, tzinfo=UTC)
-            if at <= last:
-                yield at, f"{at:%b %Y}" if month == 1 else f"{at:%b}"
-
-
-def _years(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
-    for year in range(first.year, last.year + 1):
-        yield datetime(year, 1, 1, tzinfo=UTC), str(year)
 
 
 PAGE = 60
@@ -126,45 +111,33 @@ TURNS = 200
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
-    name: str
-    sessions: tuple[Session, ...]
-
-
 @router.get("/sessions")
 def sessions(
     request: Request, session: PageSession, cursor: Annotated[str, Query(max_length=4_000)] = "", done: str = ""
 ) -> Response:
+    rows: Page[Session] = Page(())
+    memories: Mapping[str, Memory] = {}
+    error = ""
     try:
         with session.act("sessions") as act:
             rows = act.engine.sessions(PAGE, cursor or None)
             memories = act.engine.session_memories([item.id for item in rows])
-    except InvalidInput as error:
-        return page(request, "sessions.html", 422, error=str(error), **_EMPTY)
+    except InvalidInput as problem:
+        cursor, error = "", str(problem)
+    months = groupby(rows, key=lambda item: f"{item.started_at:%B %Y}")
     return page(
         request,
         "sessions.html",
-        error="",
-        months=group_by_month(rows),
-        timelines=(make_timeline(rows, WIDE), make_timeline(rows, NARROW)),
+        422 if error else 200,
+        error=error,
+        months=[(name, tuple(each)) for name, each in months],
+        timelines=() if error else (make_timeline(rows, WIDE), make_timeline(rows, NARROW)),
         openings={id: memory.content.partition("\n")[0] for id, memory in memories.items()},
         most=max((item.turns for item in rows), default=1),
         next_cursor=rows.cursor,
         cursor=cursor,
         done=confirmation(done),
     )
-
-
-_EMPTY: Mapping[str, object] = {
-    "months": (),
-    "timelines": (),
-    "openings": {},
-    "most": 1,
-    "next_cursor": None,
-    "cursor": "",
-    "done": "",
-}
 
 
 @router.get("/sessions/{id:name}")
@@ -186,7 +159,7 @@ def conversation(
         started=turns[0].event_at,
         ended=turns[-1].event_at,
         before=max(1, first - TURNS),
-        speakers=_speakers(turns),
+        speakers={name: place % 2 for place, name in enumerate(dict.fromkeys(turn.speaker for turn in turns))},
     )
 
 
@@ -202,14 +175,3 @@ def forget(session: PageSession, id: str) -> Response:
     with session.act("forget session", "writer", id) as act:
         act.engine.forget_session(id)
     return redirect(session, "/sessions", done="session-forgotten")
-
-
-def group_by_month(sessions: Sequence[Session]) -> list[Month]:
-    """The sessions in their order, latest first, by the month they began in."""
-    groups = groupby(sessions, key=lambda item: f"{item.started_at:%B %Y}")
-    return [Month(name, tuple(each)) for name, each in groups]
-
-
-def _speakers(turns: Sequence[Memory]) -> dict[str | None, int]:
-    """The speakers in the order of their first turns, each with the side of the page for its turns."""
-    return {speaker: place % 2 for place, speaker in enumerate(dict.fromkeys(turn.speaker for turn in turns))}

@@ -13,51 +13,28 @@ from fivefold.errors import InvalidInput
 from fivefold.service.session import Session
 from fivefold.settings import Settings
 from fivefold.values.fields import fields_of
-from fivefold.web.inspector.form_fields import form_field, read_texts, text_of, value_of
+from fivefold.web.inspector.form_fields import form_field, text_of, texts_reader, value_of
 from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
 
 FIELDS = fields_of(Settings)
 GROUPS = {
-    "Short-term memory": ("recent_turns",),
-    "Times": (
-        "timezone",
-        "day_first",
-        "recent_days",
-        "around_days",
-        "few_days",
-        "few_weeks",
-        "few_months",
-        "few_years",
-        "summer_months",
-    ),
+    "Short-term memory": "recent_turns",
+    "Times": "timezone day_first recent_days around_days few_days few_weeks few_months few_years summer_months",
     "Search": (
-        "dense_weight",
-        "lexical_weight",
-        "graph_weight",
-        "temporal_weight",
-        "widen_below",
-        "hops",
-        "hops_asked",
-        "fan_out",
-        "sure_entity",
-        "route_budget_ms",
-        "ef_search",
-        "answer_with",
-        "unlikely_memories",
-        "check_days",
+        "dense_weight lexical_weight graph_weight temporal_weight widen_below hops hops_asked fan_out sure_entity "
+        "route_budget_ms ef_search answer_with unlikely_memories check_days"
     ),
-    "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
-    "Life of a memory": ("fact_days", "preference_days", "event_days", "entity_days", "procedure_days", "echo_minutes"),
-    "Trust": ("secrets", "passwords", "trust_user", "trust_assistant", "trust_tool", "trust_import"),
-    "Learning": ("learn_after",),
+    "Writing": "find_changes find_repeats system_messages tool_messages tool_length",
+    "Life of a memory": "fact_days preference_days event_days entity_days procedure_days echo_minutes",
+    "Trust": "secrets passwords trust_user trust_assistant trust_tool trust_import",
+    "Learning": "learn_after",
 }
 """The order of the page; the setting that people change first is at the top."""
 
 router = APIRouter()
 
 
-async def read_form(request: Request) -> Mapping[str, str]:
-    return await read_texts(request, FIELDS)
+Texts = Annotated[Mapping[str, str], Depends(texts_reader(FIELDS))]
 
 
 @router.get("/settings")
@@ -67,7 +44,7 @@ def settings(request: Request, session: PageSession, done: str = "") -> Response
 
 
 @router.post("/settings")
-def change(request: Request, session: PageSession, form: Annotated[Mapping[str, str], Depends(read_form)]) -> Response:
+def change(request: Request, session: PageSession, form: Texts) -> Response:
     """Only changed fields are stored; an empty field restores the default."""
     try:
         with session.act("configure", "admin") as act:
@@ -96,7 +73,7 @@ def _settings_page(
 ) -> Response:
     at = (error.field or "").partition("[")[0] if error else ""
     groups = {
-        title: [form_field(FIELDS[name], texts[name], str(error) if name == at else "") for name in names]
+        title: [form_field(FIELDS[name], texts[name], str(error) if name == at else "") for name in names.split()]
         for title, names in GROUPS.items()
     }
     return page(

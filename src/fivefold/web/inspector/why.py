@@ -18,11 +18,9 @@ from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.question import PageQuestion, answer_question, make_cards
 from fivefold.web.inspector.rendering import PageSession, address, page, push_address
 
-# A recall as Why shows it: the question with its readings, the time of each step, the dropped candidates.
-
 Mark = Literal["", "entity", "window", "cue"]
 
-MOST_DROPPED = 1_000
+MAX_DROPPED = 1_000
 """Dropped candidates in the list; the page says how many there are in all."""
 
 
@@ -66,13 +64,9 @@ def _mark(query: Query, start: int, what: str) -> Mark:
     return "cue" if demanded or any(what == f"{cue.kind}: {cue.value}" for cue in query.cues) else "window"
 
 
-def make_waterfall(recall: Recall) -> list[TimingBar]:
+def make_waterfall(recall: Recall) -> Iterator[TimingBar]:
     """The stages one after the other, and under `retrieve` the routes, which run in parallel."""
-    total = sum(timing.ms for timing in recall.timings) or 1.0
-    return list(_timing_bars(recall, 100 / total))
-
-
-def _timing_bars(recall: Recall, scale: float) -> Iterator[TimingBar]:
+    scale = 100 / (sum(timing.ms for timing in recall.timings) or 1.0)
     kinds, start = recall.plan.kinds(), 0.0
     for timing in recall.timings:
         yield TimingBar(timing.stage, start * scale, timing.ms * scale, timing.ms, "accent")
@@ -82,11 +76,6 @@ def _timing_bars(recall: Recall, scale: float) -> Iterator[TimingBar]:
                     width = min(run.ms * scale, 100 - start * scale)
                     yield TimingBar(run.route, start * scale, width, run.ms, kinds[run.route], route=True)
         start += timing.ms
-
-
-def count_dropped(recall: Recall) -> list[tuple[str, int]]:
-    """How many candidates each stage dropped, and the fusion before them."""
-    return list(Counter(item.stage for item in recall.candidates if item.rank is None).items())
 
 
 router = APIRouter()
@@ -116,10 +105,10 @@ def _trace(recall: Recall) -> dict[str, object]:
     dropped = [item for item in recall.candidates if item.rank is None]
     return {
         "pieces": split_question(recall.query),
-        "timings": make_waterfall(recall),
+        "timings": list(make_waterfall(recall)),
         "kinds": recall.plan.kinds(),
-        "dropped_counts": count_dropped(recall),
-        "dropped": dropped[:MOST_DROPPED],
+        "dropped_counts": list(Counter(item.stage for item in dropped).items()),
+        "dropped": dropped[:MAX_DROPPED],
         "dropped_in_all": len(dropped),
         "cards": make_cards(recall),
         "runs": {run.route: run for run in recall.routes},

@@ -145,7 +145,7 @@ class RecallBody(TalkQuestion):
 class TracedBody(RecallBody):
     """As for a recall, and whether the answer says how it was found."""
 
-    trace: bool = Field(True, description="Whether the whole trace comes along, tens of kilobytes; false leaves it out")
+    trace: bool = Field(False, description="Whether the whole trace comes along, tens of kilobytes")
 
 
 class ContextBody(TalkQuestion):

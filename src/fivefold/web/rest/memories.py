@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from fivefold.errors import QueueFull
 from fivefold.retrieval.browse import History
+from fivefold.service.idempotency import PendingRequest
 from fivefold.service.problems import problem_of
 from fivefold.service.responses import ForgottenMemory, Moment
 from fivefold.service.session import Action
 from fivefold.service.write_queue import QueuedWrite, QueueState
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, Merged, Page, Report, Sweep
-from fivefold.web.idempotency import KeyedWrite
 from fivefold.web.problems import ProblemError
 from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
 from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
@@ -28,69 +28,51 @@ life_operation = partial(operation, tag="life")
 memories_operation = partial(operation, tag="memories")
 queue_operation = partial(operation, tag="queue")
 
-# Writes that are accepted now and stored soon: send one with `wait=false`, see what became of it, cancel it.
-
-
 Wait = Annotated[
     bool, Query(description="With false the write is accepted (202) once it is durable, and stored a moment later")
 ]
 
 
-def add_records(action: Action, once: KeyedWrite | None, records: Sequence[object]) -> Response:
-    """Accept records that are stored later."""
-    queue, (namespace, key_id) = action.service.queue, _origin(action)
+def add_later(
+    action: Action, once: PendingRequest | None, items: Sequence[object], session_id: str | None = None
+) -> Response:
+    """Accept records, or the messages of a session, that are stored later. Under a key, a second try is one write."""
+    queue, namespace, key_id = action.service.queue, _namespace(action), action.caller.key_id
+    id = None if once is None else once.record_id(-1)
     try:
-        return _accepted(namespace, queue.add_records(namespace, records, key_id, _write(once)))
+        if session_id is None:
+            write = queue.add_records(namespace, items, key_id, id)
+        else:
+            write = queue.add_messages(namespace, items, session_id, key_id, id)
     except QueueFull as error:
-        raise _full(action, error) from None
-
-
-def add_messages(action: Action, once: KeyedWrite | None, messages: Sequence[object], session_id: str) -> Response:
-    """Accept messages that are stored later."""
-    queue, (namespace, key_id) = action.service.queue, _origin(action)
-    try:
-        return _accepted(namespace, queue.add_messages(namespace, messages, session_id, key_id, _write(once)))
-    except QueueFull as error:
-        raise _full(action, error) from None
-
-
-@queue_operation("GET /queue", "reader", "queue")
-def queue_state(action: Current) -> QueueState:
-    """What waits to be stored, how much more may, and how long it takes."""
-    return action.service.queue.state(_origin(action)[0])
-
-
-@queue_operation("GET /queue/{id:name}", "reader", "queue", id="0199a1c2-0000-7000-8000-000000000000")
-def queued_write(action: Current, id: str) -> QueuedWrite:
-    """What became of a write that was sent with `wait=false`, for a day after it is done."""
-    return action.service.queue.write(_origin(action)[0], id)
-
-
-@queue_operation("DELETE /queue/{id:name}", "writer", "cancel", id="0199a1c2-0000-7000-8000-000000000000")
-def cancel_write(action: Current, id: str) -> QueuedWrite:
-    """Drop what of a write is not stored yet, for good; the report says what is."""
-    return action.service.queue.cancel(_origin(action)[0], id)
-
-
-def _origin(action: Action) -> tuple[str, str | None]:
-    assert action.session.namespace is not None
-    return action.session.namespace, action.caller.key_id
-
-
-def _write(once: KeyedWrite | None) -> str | None:
-    """The id of a write under a key, the same the second time."""
-    return None if once is None else once.id(-1)
-
-
-def _accepted(namespace: str, write: QueuedWrite) -> Response:
+        wait_s = queue.retry_after_s(namespace, error)
+        raise ProblemError(problem_of(error), {"Retry-After": str(wait_s)}) from None
     response = ValueResponse(write, QUEUED)
     response.headers["Location"] = f"/v1/namespaces/{quoted(namespace)}/queue/{write.id}"
     return response
 
 
-def _full(action: Action, error: QueueFull) -> ProblemError:
-    wait_s = action.service.queue.retry_after_s(_origin(action)[0], error)
-    return ProblemError(problem_of(error), {"Retry-After": str(wait_s)})
+def _namespace(action: Action) -> str:
+    assert action.session.namespace is not None
+    return action.session.namespace
+
+
+@queue_operation("GET /queue", "reader", "queue")
+def queue_state(action: Current) -> QueueState:
+    """What waits to be stored, how much more may, and how long it takes."""
+    return action.service.queue.state(_namespace(action))
+
+
+@queue_operation("GET /queue/{id:name}", "reader", "queue", id="0199a1c2-0000-7000-8000-000000000000")
+def queued_write(action: Current, id: str) -> QueuedWrite:
+    """What became of a write that was sent with `wait=false`, for a day after it is done."""
+    return action.service.queue.write(_namespace(action), id)
+
+
+@queue_operation("DELETE /queue/{id:name}", "writer", "cancel", id="0199a1c2-0000-7000-8000-000000000000")
+def cancel_write(action: Current, id: str) -> QueuedWrite:
+    """Drop what of a write is not stored yet, for good; the report says what is."""
+    return action.service.queue.cancel(_namespace(action), id)
 
 
 class Filters(BaseModel):
@@ -125,9 +107,8 @@ def remember(action: Current, once: UnderKey, body: RecordBody, wait: Wait = Tru
 
     What a new statement replaces is superseded; what is known already is merged. The report tells which.
     """
-    if not wait:
-        return add_records(action, once, [_with_id(once, body.to_fields(action.service.limits), 0)])
-    return action.engine.remember(**_with_id(once, body.to_fields(action.service.limits), 0))
+    record = _with_id(once, body.to_fields(action.service.limits), 0)
+    return action.engine.remember(**record) if wait else add_later(action, once, [record])
 
 
 @memories_operation(
@@ -147,7 +128,7 @@ def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = Tru
     """Remember many texts at once; all are checked first."""
     fields = body.to_fields(action.service.limits)
     records = [_with_id(once, record, number) for number, record in enumerate(fields)]
-    return action.engine.remember_many(records) if wait else add_records(action, once, records)
+    return action.engine.remember_many(records) if wait else add_later(action, once, records)
 
 
 @memories_operation(
@@ -172,7 +153,7 @@ def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait:
     """
     messages = body.checked(action.service.limits)
     if not wait:
-        return add_messages(action, once, messages, body.session_id)
+        return add_later(action, once, messages, body.session_id)
     return action.engine.remember_messages(messages, session_id=body.session_id)
 
 
@@ -218,7 +199,7 @@ def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody)
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
     record = _with_id(once, body.to_fields(action.service.limits), 0)
     engine = action.engine
-    if once is not None and once.pending.is_retry and engine.get(id).superseded_by == record["id"]:
+    if once is not None and once.is_retry and engine.get(id).superseded_by == record["id"]:
         return Report(merged=(Merged(record["id"], "a memory with this id is already stored"),))
     return engine.supersede(id, record)
 
@@ -238,14 +219,9 @@ def memory_history(action: Current, id: str) -> History:
     return action.engine.history(id)
 
 
-def _with_id(once: KeyedWrite | None, record: dict[str, Any], number: int) -> dict[str, Any]:
+def _with_id(once: PendingRequest | None, record: dict[str, Any], number: int) -> dict[str, Any]:
     """Under an idempotency key, a record without an id gets one that is the same the second time."""
-    if once is None or record.get("id") is not None:
-        return record
-    return {**record, "id": once.id(number)}
-
-
-# How long memories live: pin them, forget what has expired, and see what somebody should look at.
+    return record if once is None or record.get("id") is not None else {**record, "id": once.record_id(number)}
 
 
 StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]

@@ -16,7 +16,6 @@ from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.learning.training import LearnedFromUse
 from fivefold.retrieval.recipe import STAGED
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
-from fivefold.service.limits import Limits
 from fivefold.service.responses import (
     DeletedNamespace,
     Health,
@@ -103,24 +102,16 @@ def import_(action: Current, lines: Annotated[Path, Depends(lines_of)]) -> Repor
 
     Every line is checked before any is stored.
     """
+    limits = action.service.limits
     try:
-        _check_texts(lines, action.service.limits)
+        for number, data in objects(lines) if limits.text_chars < MAX_CONTENT else ():
+            for name in TEXT_FIELDS:
+                if isinstance(text := data.get(name), str):
+                    limits.check_text(text, f"line {number}: {name}")
         return action.engine.import_jsonl(lines)
     except InvalidFile as error:
         raise (error.renamed("") if error.place else InvalidInput(f"the body {error.fault}")) from None
 
-
-def _check_texts(lines: Path, limits: Limits) -> None:
-    """No text longer than the server takes, where it takes less than the library."""
-    if limits.text_chars >= MAX_CONTENT:
-        return
-    for number, data in objects(lines):
-        for name in TEXT_FIELDS:
-            if isinstance(text := data.get(name), str):
-                limits.check_text(text, f"line {number}: {name}")
-
-
-# The server as a whole: which namespaces and recipes there are, who asks, what was noted, whether it is well.
 
 READ_ONLY = (
     "the store can only be read: its disk was full when the server started, or its file is read-only; "
@@ -160,13 +151,19 @@ def audit(action: Current, filters: Annotated[AuditFilters, Query()]) -> Page[Au
 @server_operation("GET /v1/recipes", "reader", "recipes")
 def list_recipes(action: Current) -> Page[RecipeInBrief]:
     """The recipes a recall can name."""
-    return Page(tuple(_brief(name) for name in known_recipes()))
-
-
-def _brief(name: str) -> RecipeInBrief:
-    recipe = load_recipe(name)
-    stages = sum(len(getattr(recipe, group)) for group in STAGED)
-    return RecipeInBrief(name, recipe.summary, tuple(r.name for r in recipe.routes), recipe.fusion.method, stages)
+    recipes = [load_recipe(name) for name in known_recipes()]
+    return Page(
+        tuple(
+            RecipeInBrief(
+                name=one.name,
+                summary=one.summary,
+                routes=tuple(route.name for route in one.routes),
+                fusion=one.fusion.method,
+                stages=sum(len(getattr(one, group)) for group in STAGED),
+            )
+            for one in recipes
+        )
+    )
 
 
 async def health() -> Response:
@@ -181,8 +178,6 @@ def ready(request: Request) -> Response:
     store.keys.has_any()
     return ValueResponse(Readiness("read-only", READ_ONLY) if store.keys.read_only else Readiness("ok"))
 
-
-# The entity graph: look entities up, put them right by hand, relate them.
 
 Id = Annotated[int, PathParameter(ge=0, lt=LARGEST)]
 

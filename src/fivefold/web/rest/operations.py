@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold.service.audit import subject_of
+from fivefold.service.idempotency import PendingRequest
 from fivefold.service.problems import problem
 from fivefold.service.session import Action, Session
 from fivefold.service.write_queue import QueuedWrite
@@ -25,7 +25,7 @@ from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
 from fivefold.web.connections import LINES, body_file
-from fivefold.web.idempotency import REPLAYED, KeyedWrite, run_once
+from fivefold.web.idempotency import REPLAYED, run_once
 from fivefold.web.problems import ProblemError
 
 P = ParamSpec("P")
@@ -37,6 +37,8 @@ JSON = "application/json"
 
 QUEUED = 202
 """The status of a write that is accepted and stored later."""
+
+FALSE = ("false", "0", "off", "no", "f", "n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ class Operation:
     """The media types of the answer, the usual one first."""
     queues: bool = False
     """Whether it can be stored later, with `wait=false`."""
-    brief: Any = None
-    """The class of a shorter answer, which a request may ask for."""
+    other: Any = None
+    """The class of another answer, which a request may ask for."""
 
     @property
     def writes(self) -> bool:
@@ -100,12 +102,12 @@ Current = Annotated[Action, Depends(current_action)]
 """The action of this request, whose rights are checked; what an endpoint takes to do its work."""
 
 
-async def current_once(request: Request) -> KeyedWrite | None:
-    once: KeyedWrite | None = request.state.once
+async def current_once(request: Request) -> PendingRequest | None:
+    once: PendingRequest | None = request.state.once
     return once
 
 
-UnderKey = Annotated[KeyedWrite | None, Depends(current_once)]
+UnderKey = Annotated[PendingRequest | None, Depends(current_once)]
 """The idempotency key under which a write runs, if it has one."""
 
 
@@ -149,10 +151,10 @@ def operation(
         assert name not in OPERATIONS, name
         hints = get_type_hints(endpoint)
         returned = get_args(hints["return"]) if isinstance(hints["return"], UnionType) else (hints["return"],)
-        usual, brief = (*(kind for kind in returned if kind is not Response), answers, None)[:2]
+        usual, other = (*(kind for kind in returned if kind is not Response), answers, None)[:2]
         media_type = takes or (JSON if "body" in hints else None)
         OPERATIONS[name] = Operation(
-            name, method, path, role, action, tag, respond, usual, status, example, media_type, gives, queues, brief
+            name, method, path, role, action, tag, respond, usual, status, example, media_type, gives, queues, other
         )
         return respond
 
@@ -179,9 +181,13 @@ Inner = Callable[[Request], Coroutine[Any, Any, Response]]
 async def _respond(operation: Operation, request: Request, inner: Inner) -> Response:
     caller = await run_in_threadpool(caller_of, request)
     session = Session(service_of(request), caller, request.path_params.get("namespace"))
-    async with session.act(operation.action, operation.role, _id_in_path(request)) as action:
+    id = request.path_params.get("id")
+    async with session.act(operation.action, operation.role, None if id is None else str(id)) as action:
         request.state.action, request.state.once = action, None
-        _check_type(operation, request)
+        sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if operation.takes not in (None, sent):
+            message = f"the body must be sent as Content-Type: {operation.takes}"
+            raise ProblemError(problem("unsupported-media-type", message))
         if operation.writes:
             response = await _respond_once(operation, action, request, inner)
         else:
@@ -189,21 +195,24 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
                 await request.body()
                 action.confirm = partial(recheck_caller, request)
             response = await inner(request)
-        if isinstance(response, ValueResponse) and isinstance(response.value, Report):
-            action.subject = _ids_of(response.value)
-        if response.status_code == QUEUED and isinstance(response, ValueResponse):
-            assert isinstance(response.value, QueuedWrite)
-            action.subject, action.outcome = subject_of(response.value.waiting), "queued"
-        if REPLAYED in response.headers:
+        value = response.value if isinstance(response, ValueResponse) else None
+        if isinstance(value, Report):
+            action.subject = subject_of((*value.stored, *(merge.id for merge in value.merged)))
+        elif response.status_code == QUEUED and isinstance(value, QueuedWrite):
+            action.subject, action.outcome = subject_of(value.waiting), "queued"
+        elif REPLAYED in response.headers:
             action.outcome = "replayed"
-            action.subject = _ids_of_stored(bytes(response.body)) or action.subject
+            report = json.loads(bytes(response.body))
+            if isinstance(report, dict) and {"stored", "merged"} <= report.keys():
+                ids = (*report["stored"], *(merge["id"] for merge in report["merged"]))
+                action.subject = subject_of(ids) or action.subject
     return response
 
 
 async def _respond_once(operation: Operation, action: Action, request: Request, inner: Inner) -> Response:
     """A write waits for its turn once its body is complete, so that none waits for a slow sender."""
 
-    async def do(under: KeyedWrite | None) -> Response:
+    async def do(under: PendingRequest | None) -> Response:
         request.state.once = under
         return await inner(request)
 
@@ -212,56 +221,15 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
     keeps = operation.action != "forget"  # the answer is what was forgotten
     under_key = partial(run_once, service.idempotency, request, action.caller.key_id or "here", namespace)
     if operation.takes != LINES:
-        await _receive_body(operation, request)
-        async with service.note_writers if _is_queued(operation, request) else service.writers:
-            return await under_key(partial(_digest, request), do, keeps)
-    async with body_file(request) as body:
+        if operation.takes is not None:
+            await request.body()
+            await run_in_threadpool(recheck_caller, request)
+        # A write that is stored later takes no turn among those that are stored now.
+        queued = operation.queues and request.query_params.get("wait", "").lower() in FALSE
+        async with service.note_writers if queued else service.writers:
+            return await under_key(None, do, keeps)
+    async with body_file(request) as (path, digest):
         await run_in_threadpool(recheck_caller, request)
-        request.state.lines = body.path
+        request.state.lines = path
         async with service.writers:
-            return await under_key(body.digest, do)
-
-
-def _is_queued(operation: Operation, request: Request) -> bool:
-    """A write that is stored later takes no turn among those that are stored now."""
-    return operation.queues and request.query_params.get("wait", "").lower() in ("false", "0", "off", "no", "f", "n")
-
-
-async def _receive_body(operation: Operation, request: Request) -> None:
-    """Wait for the body, then check the key again."""
-    if operation.takes is not None:
-        await request.body()
-        await run_in_threadpool(recheck_caller, request)
-
-
-async def _digest(request: Request) -> bytes:
-    """In a thread, which lets others work while a large body is hashed."""
-    data = request.scope["query_string"] + b"\n" + await request.body()
-    return await run_in_threadpool(lambda: hashlib.sha256(data).digest())
-
-
-def _check_type(operation: Operation, request: Request) -> None:
-    if operation.takes is None:
-        return
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != operation.takes:
-        raise ProblemError(
-            problem("unsupported-media-type", f"the body must be sent as Content-Type: {operation.takes}")
-        )
-
-
-def _id_in_path(request: Request) -> str | None:
-    id = request.path_params.get("id")
-    return None if id is None else str(id)
-
-
-def _ids_of(report: Report) -> str | None:
-    return subject_of((*report.stored, *(merge.id for merge in report.merged)))
-
-
-def _ids_of_stored(body: bytes) -> str | None:
-    """The ids in the report of a write that was done before."""
-    report = json.loads(body)
-    if not isinstance(report, dict) or "stored" not in report or "merged" not in report:
-        return None
-    return subject_of((*report["stored"], *(merge["id"] for merge in report["merged"])))
+            return await under_key(digest, do)

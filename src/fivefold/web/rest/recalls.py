@@ -39,8 +39,8 @@ ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
 
 
 @recall_operation("POST /recall", "reader", "recall", body={**ASKED, "k": 1, "recipe": "lexical"})
-def recall(action: Current, body: TracedBody) -> Recall | RecallSummary:
-    """The memories that answer a question best, with the whole trace of how they were found unless it is left out."""
+def recall(action: Current, body: TracedBody) -> RecallSummary | Recall:
+    """The memories that answer a question best; `trace` adds how they were found."""
     answer = action.engine.recall(**_arguments(action, body))
     return answer if body.trace else answer.brief
 
@@ -108,9 +108,6 @@ def _weight(part: str) -> float:
         return float(weight) if weight else 1.0
     except ValueError:
         return 0.0
-
-
-# Sessions: the log of conversations.
 
 
 class Paging(BaseModel):
