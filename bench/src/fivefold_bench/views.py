@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli import terminal
-from fivefold.cli.app import say
+from fivefold.cli.output import say
 from fivefold.cli.terminal import counted, hang, line
 from fivefold.text.display import visible
 from fivefold.values.serialize import Json
