@@ -128,7 +128,8 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
             finally:
                 engine.close()
     yield _writing(min(WRITTEN, max(sizes)), progress)
-    yield _encoding(rounds)
+    once = partial(milliseconds, read_question, embedder(DEFAULT))
+    yield times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
     yield from _reranking(min(rounds, 60))
 
 
@@ -213,13 +214,11 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
     assert space is not None
     vectors = VariedSample().embed([question.query for question in sample.questions()])
 
-    def once(question: str) -> float:
-        start = perf_counter()
+    def once(question: str) -> None:
         with store.connections.reader() as connection:
             knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, ALL)
-        return (perf_counter() - start) * 1000
 
-    return times("baseline: vec0 alone", size, ask_rounds(once, rounds))
+    return times("baseline: vec0 alone", size, ask_rounds(partial(milliseconds, once), rounds))
 
 
 def _writing(count: int, progress: bool) -> Measure:
@@ -241,11 +240,6 @@ def _writing(count: int, progress: bool) -> Measure:
             engine.close()
     rate = count / seconds
     return figure(f"write with {DEFAULT}, batches", 0, rate, "turns/s", "≥ 120", rate >= 120)
-
-
-def _encoding(rounds: int) -> Measure:
-    once = partial(milliseconds, read_question, embedder(DEFAULT))
-    return times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
 
 
 def _reranking(rounds: int) -> Iterator[Measure]:

@@ -186,10 +186,9 @@ def _mark(ok: bool) -> str:
 def show_faults(result: FaultReport) -> None:
     numbers = ("kills", "failures", "acknowledged", "cut off", "lost", "half-written", "doctor clean")
     total = result.total
-    rows = []
-    for row in (*result.operations, total):
-        counts = (row.kills, row.failures, row.acknowledged, row.cut_off, row.lost, row.half_written, row.clean)
-        rows.append((row.operation, *(f"{count:,}" for count in counts), _mark(row.ok)))
+    rows = [
+        (row.operation, *(f"{count:,}" for count in row.counts), _mark(row.ok)) for row in (*result.operations, total)
+    ]
     terminal.table(("operation", *numbers, ""), rows, right=numbers)
     line("")
     say(f"{total.kills:,} kills and {total.failures:,} failures in {result.seconds:,.0f} s, seed {result.seed}")

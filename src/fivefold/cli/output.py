@@ -64,7 +64,8 @@ def phrase(error: FivefoldError) -> str:
 
     def command(call: Call) -> str:
         if not call.name:
-            return " ".join(map(_argument, call.arguments, call.arguments.values()))
+            named = ((option(name), value) for name, value in call.arguments.items())
+            return " ".join(flag if value is True else f"{flag} {value}" for flag, value in named)
         data = {**vars(error), **call.arguments}
         quoted = {name: shlex.quote(str(value)) for name, value in data.items()}
         return COMMANDS[call.name].format_map(quoted) if call.name in COMMANDS else str(call)
@@ -87,7 +88,3 @@ def option(field: str) -> str:
     """The option for a field, or for the list it is an entry of."""
     name, bracket, place = field.partition("[")
     return f"{OPTIONS.get(name, name)}{bracket}{place}"
-
-
-def _argument(name: str, value: object) -> str:
-    return option(name) if value is True else f"{option(name)} {value}"
