@@ -345,12 +345,7 @@ def _closing(answer: Recall, verbose: bool) -> str:
 
 
 def show_plan(outline: Plan) -> None:
-    then = ", ".join(outline.stages) or "nothing"
-    hang(
-        "",
-        f"recipe {outline.recipe}{outline.describe_effort()} · k {outline.k} · {outline.fusion} · then {then}",
-        "bold",
-    )
+    hang("", outline.describe(), "bold")
     if outline.filter:
         hang("", f"filter {outline.filter}", "bold")
     for hint in outline.type_hints:
