@@ -12,7 +12,7 @@ import pytest
 
 from fivefold.cli import terminal
 from fivefold.retrieval.recipe import RACED
-from fivefold_bench.measures import RECALLS, Measure, extrapolate
+from fivefold_bench.measures import ANSWERED, RECALLS, UNANSWERED, Measure, extrapolate
 from fivefold_bench.views import show_measures
 from tests.support import bench_data
 from tests.support.shell import Command
@@ -37,6 +37,10 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
         "rerank 10 turns",
         "rerank 20 turns",
     }
+    told = {(item["what"], item["memories"]): item["p50"] for item in found if "said to be answered" in item["what"]}
+    assert {share for (what, _), share in told.items() if what.startswith(ANSWERED)} == {100}
+    assert {share for (what, _), share in told.items() if what.startswith(UNANSWERED)} == {0}
+    assert {item["what"] for item in found if item["cpu"]} == {ANSWERED, UNANSWERED}
     fitted = [item for item in found if item["fit"]]
     assert [item["what"] for item in fitted] == [f"{what}, extrapolated, not measured" for what in RECALLS]
     assert all(item["memories"] == 10_000_000 and item["fit"]["sizes"] == [10, 50, 1000] for item in fitted)

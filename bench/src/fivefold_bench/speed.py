@@ -24,11 +24,14 @@ from fivefold.text.display import bar
 from fivefold.values.filters import Filter
 from fivefold_bench.large import measure_large
 from fivefold_bench.measures import (
+    FIRST,
+    LAST,
     MINUTE,
     SESSION,
     START,
     Measure,
     VariedSample,
+    answered_recalls,
     ask_rounds,
     figure,
     filtered_recall,
@@ -43,13 +46,6 @@ from fivefold_bench.measures import (
 )
 
 # A crowd of entities around the memories of a speed measurement: rows written straight into the tables.
-
-FIRST = (
-    "Ada Bo Cleo Dara Edo Fay Gus Hana Ida Jon Kim Lou Mae Ned Ola Pia Quin Rosa Sol Tia Uma Vik Wyn Yan Zoe".split()
-)
-LAST = (
-    "Adeyo Brandt Castel Dunmore Eskola Farrow Gantz Holm Ibarra Jensen Kovac Lindt Moreau Novak Okoye Prasad".split()
-)
 
 
 def name(number: int) -> str:
@@ -124,7 +120,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
             engine = Engine(store, embedder=model)
             engine.configure(find_changes=False, find_repeats=False)  # the writing with models compares texts as well
             try:
-                yield from _measure_one(engine, store, size, rounds, progress)
+                yield from _measure_one(engine, store, model, size, rounds, progress)
             finally:
                 engine.close()
     yield _writing(min(WRITTEN, max(sizes)), progress)
@@ -141,7 +137,9 @@ def warm_up(model: VariedSample) -> None:
     engine.close()
 
 
-def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
+def _measure_one(
+    engine: Engine, store: SqliteStore, model: VariedSample, size: int, rounds: int, progress: bool
+) -> Iterator[Measure]:
     rate = write_rate(engine, size, progress)
     yield figure("write, no embedding", size, rate, "/s", "≥ 2,000", rate >= 2000)
     with store.connections.writer() as connection:
@@ -158,6 +156,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     yield read_again(engine, size, rounds)
     yield _plain_knn(engine, store, size, rounds)
     yield from measure_large(store, size, rounds)
+    yield from answered_recalls(engine, model, size, rounds)
     yield from _understanding(engine, store, size, rounds)
 
 

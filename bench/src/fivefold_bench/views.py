@@ -150,14 +150,14 @@ def show_measures(found: list[Measure]) -> None:
         ends = (item.bar, mark) if last is None else (last,)
         return (item.what, f"{item.memories:,}" if item.memories else "", *cells, item.unit, *ends)
 
-    right = ("memories", "value", "p50", "p95", "p99", "slope", "last slope")
+    right = ("memories", "value", "p50", "p95", "p99", "CPU", "slope", "last slope")
     values = [item for item in found if item.p95 is None and item.fit is None]
     columns: tuple[str, ...] = ("measure", "memories", "value", "", "bar", "")
     terminal.table(columns, [row(item, f"{item.p50:,.2f}") for item in values], right)
     line("")
-    columns = ("measure", "memories", "p50", "p95", "p99", "", "bar", "")
+    columns = ("measure", "memories", "p50", "p95", "p99", "CPU", "", "bar", "")
     spreads = [
-        row(item, *(f"{value:,.2f}" for value in (item.p50, item.p95, item.p99) if value is not None))
+        row(item, *("" if value is None else f"{value:,.2f}" for value in (item.p50, item.p95, item.p99, item.cpu)))
         for item in found
         if item.p95 is not None
     ]
@@ -249,10 +249,12 @@ def _complain(problems: Sequence[str]) -> None:
 
 
 def show_peers(report: PeerReport, out: Path | None) -> None:
-    from fivefold_bench.peers.report import COLUMNS, NUMBERS, cells, sentence
+    from fivefold_bench.peers.report import COLUMNS, NUMBERS, cells, remarks, sentence
 
     terminal.table(COLUMNS, [cells(row) for row in report.rows], right=NUMBERS)
     line("")
+    for note in remarks(report.rows):
+        hang("", note, further=2)
     for item in report.comparisons:
         say(f"{' ' if item.ok is None else _mark(item.ok)} {sentence(item)}")
     say(f"{report.cores} cores; {report.busy:g} processes wanted one when the run began")
