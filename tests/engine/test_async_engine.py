@@ -122,6 +122,7 @@ def threads() -> int:
     return sum(thread.name.startswith("fivefold-") for thread in threading.enumerate())
 
 
+@pytest.mark.slow
 def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
     """Each remembers what it sees and recalls it, while the event loop and the threads stay few."""
     ticks, before = 0, threads()

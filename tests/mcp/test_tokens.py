@@ -62,6 +62,7 @@ def test_other_answers_take_no_more_than_their_budget(plain: Talk, count: Callab
         assert count(text_of(answer)) <= budget
 
 
+@pytest.mark.slow
 def test_over_http_the_address_asks_for_structured_values(sample_path: str) -> None:
     with Served(sample_path) as served:
         for address, structured in ((f"{served.url}/mcp?", False), (f"{served.url}/mcp?structured=1", True)):

@@ -34,6 +34,7 @@ def shuffled(path: Path, page_size: int) -> apsw.Connection:
     return connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", [1_024, 4_096])
 def test_only_what_is_stored_is_left_in_the_file(tmp_path: Path, page_size: int) -> None:
     path = tmp_path / "t.db"

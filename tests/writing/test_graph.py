@@ -125,6 +125,7 @@ def test_a_hub_gives_its_latest_memories_only(engine: Engine) -> None:
     assert set(hits(engine, "Hubert", per_entity=4)) == {"n26", "n27", "n28", "n29"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_R6_leaving_out_what_can_give_nothing_changes_no_answer(engine: Engine, seed: int) -> None:
     """Among the rows of a filter nothing is left out beforehand, so one that all pass gives every way's answer."""

@@ -30,6 +30,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> tuple[J
         return run_everyday(lives, "report", options)
 
 
+@pytest.mark.slow
 def test_every_recipe_answers_every_question(ran: tuple[Json, list[Path]]) -> None:
     results, _ = ran
     assert list(results["recipes"]) == ["dense", "recipe:dense", "default"]
