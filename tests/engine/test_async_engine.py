@@ -156,6 +156,7 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
     assert ticks > 3 * TASKS
 
 
+@pytest.mark.slow
 def test_many_users_share_the_threads_of_one_store(store_path: str) -> None:
     before = threads()
 

@@ -42,7 +42,7 @@ def test_the_list_of_tools_is_short(plain: Talk, count: Callable[[str], int]) ->
     assert count(written(tools)) <= MOST_TOOLS
 
 
-@pytest.mark.parametrize("budget", [200, 400, 1_000, 3_000])
+@pytest.mark.parametrize("budget", [400, *(pytest.param(each, marks=pytest.mark.slow) for each in (200, 1_000, 3_000))])
 def test_a_recall_takes_no_more_than_its_budget(plain: Talk, count: Callable[[str], int], budget: int) -> None:
     used = []
     for question in sample.questions()[:12]:

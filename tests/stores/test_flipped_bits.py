@@ -207,6 +207,7 @@ def test_every_way_of_writing_keeps_the_checksums(sound: Path, tmp_path: Path) -
         assert checksums.wrong_rows(connection) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["speaker", "tags", "predicate", "metadata", "extracted", "origin", "task_tag"])
 def test_a_text_that_is_not_utf8_costs_that_column_at_most(sound: Path, tmp_path: Path, column: str) -> None:
     """The row is not the one of the checksum even with one bit changed, so nothing is put right."""

@@ -111,6 +111,7 @@ def test_an_unsure_root_counts_by_its_confidence(chain: Engine) -> None:
     assert hits(chain, "Alpha", confidence=0.5)["Bravo"].score == pytest.approx(0.285)
 
 
+@pytest.mark.slow
 def test_a_hub_is_followed_along_its_surest_edges_only(engine: Engine) -> None:
     engine.remember("a note on Hubert", id="hub")
     for i in range(40):

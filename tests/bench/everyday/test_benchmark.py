@@ -17,6 +17,8 @@ from fivefold_bench.everyday import reference_of, run_everyday
 from fivefold_bench.everyday_report import by_kind, draw, kinds_by_recipe, markdown, overall, reliability
 from tests.support.everyday_life import write_life
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -30,7 +32,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> tuple[J
         return run_everyday(lives, "report", options)
 
 
-@pytest.mark.slow
 def test_every_recipe_answers_every_question(ran: tuple[Json, list[Path]]) -> None:
     results, _ = ran
     assert list(results["recipes"]) == ["dense", "recipe:dense", "default"]

@@ -80,6 +80,7 @@ def test_a_note_stands_once_below_the_table_with_the_sizes_that_it_is_about() ->
     assert remarks(rows) == [f"Slow 1, 10,000: {late}", f"Plain 1: {always}"]
 
 
+@pytest.mark.slow
 def test_the_table_for_a_page_has_all_rows_and_the_comparisons(tmp_path: Path) -> None:
     report = PeerReport("locomo", "model@1", 2, 0.5, ROWS, tuple(compare(ROWS)))
     lines = markdown(report).splitlines()
