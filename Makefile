@@ -36,7 +36,7 @@ race: $(BENCH)
 
 # What one runs while working.
 check: $(DEV)
-	$(call beside_lint,-n 2 --hypothesis-profile=quick -m '$(QUICK)')
+	$(call beside_lint,-n 2 -p no:schemathesis --hypothesis-profile=quick -m '$(QUICK)')
 
 test: $(DEV) browser
 	$(call beside_lint,-n $(WORKERS))

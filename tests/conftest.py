@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from fivefold.cli.app import run
 from fivefold.engine import Engine
 from fivefold.models.bert import Session
 from tests.support.kept_runs import KeptRuns
+from tests.support.kept_schema import kept_schema
 from tests.support.postgres import GIVEN, Postgres, Server
 from tests.support.shell import UNSET, Ran
 
@@ -37,6 +39,16 @@ BY_FIXTURE = {
     "slow": {"served", "talk"},
 }
 """The marker of each test that uses one of these fixtures, or has a parameter that is named like one."""
+
+
+WHOLLY_SLOW = re.compile(r"^pytestmark = (?:\[.*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of slow tests alone is not even imported if they are left out."""
+    if "not slow" not in config.option.markexpr or not collection_path.name.startswith("test_"):
+        return None
+    return True if WHOLLY_SLOW.search(collection_path.read_text("utf-8")) else None
 
 
 def pytest_collection() -> None:
@@ -74,9 +86,10 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _kept_runs() -> Iterator[None]:
-    """Models read the same inputs once in each process."""
+    """Models read the same inputs once in each process, and its new files have tables that were made once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Session, "run", KeptRuns().method)
+        patch.setattr("fivefold.stores.sqlite.store.migrate", kept_schema())
         yield
 
 

@@ -29,8 +29,6 @@ MAX_FUNCTION_LINES_P90 = 30
 MAX_FILES_ENTERED = 60
 """By a recall or a write, in all threads."""
 
-FLAG = re.compile(r"(?:^|[\s`'\"(])--[a-z][a-z-]+")
-
 
 def modules() -> list[Path]:
     return sorted(SRC.rglob("*.py"))
@@ -172,21 +170,6 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
 
 def kept(path: Path) -> bool:
     return not any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
-
-
-def test_no_flags_below_the_command_line() -> None:
-    """An error carries data; the command line says which of its options helps. A whole flag is an argument to run."""
-    found = []
-    for path in modules():
-        if "cli" not in path.relative_to(SRC).parts:
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    found += [f"{named(path)}:{node.lineno} {flag}" for flag in flags_in(node.value)]
-    assert found == []
-
-
-def flags_in(text: str) -> list[str]:
-    return [] if re.fullmatch(r"--[a-z-]+", text) else [match.strip(" `'\"(") for match in FLAG.findall(text)]
 
 
 def test_every_dependency_has_its_reason() -> None:

@@ -55,6 +55,7 @@ def test_each_reference_is_one_of_its_packages(alone: dict[str, Any]) -> None:
     assert {ref for part in alone["dependencies"] for ref in (part["ref"], *part["dependsOn"])} <= known
 
 
+@pytest.mark.slow
 def test_the_command_prints_it(alone: dict[str, Any]) -> None:
     done = subprocess.run([sys.executable, ROOT / "docs" / "make_sbom.py"], capture_output=True, check=True)
     assert json.loads(done.stdout) == alone

@@ -55,6 +55,7 @@ def test_worth_is_what_the_whole_has_over_the_cut() -> None:
     assert all(part.worth["recall@10"] == -0.25 and part.p == 1.0 for part in found.parts[1:])
 
 
+@pytest.mark.slow
 def test_the_whole_way(mill: Dataset) -> None:
     """Without the lexical route nothing else knows the words, and the cut recipes stay out of the table."""
     results, files = run_benchmark(lambda: mill, Options(ablate="recall", embedder="wordllama"))

@@ -144,6 +144,7 @@ def test_the_best_of_each_budget_is_marked() -> None:
     assert page.endswith("- embedder e\n- lakes: n\n")
 
 
+@pytest.mark.slow
 def test_a_plot_has_a_panel_for_each_dataset(tmp_path: Path) -> None:
     one = replace(report(), rows=report().rows[:4])
     draw_evidence(one, tmp_path / "one.png")

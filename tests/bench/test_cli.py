@@ -12,7 +12,8 @@ import pytest
 
 from fivefold.cli import terminal
 from fivefold.retrieval.recipe import RACED
-from fivefold_bench.measures import RECALLS, Measure, extrapolate
+from fivefold_bench.longmemeval import UNMARKED
+from fivefold_bench.measures import ANSWERED, RECALLS, UNANSWERED, Measure, extrapolate
 from fivefold_bench.views import show_measures
 from tests.support import bench_data
 from tests.support.shell import Command
@@ -37,6 +38,10 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
         "rerank 10 turns",
         "rerank 20 turns",
     }
+    told = {(item["what"], item["memories"]): item["p50"] for item in found if "said to be answered" in item["what"]}
+    assert {share for (what, _), share in told.items() if what.startswith(ANSWERED)} == {100}
+    assert {share for (what, _), share in told.items() if what.startswith(UNANSWERED)} == {0}
+    assert {item["what"] for item in found if item["cpu"]} == {ANSWERED, UNANSWERED}
     fitted = [item for item in found if item["fit"]]
     assert [item["what"] for item in fitted] == [f"{what}, extrapolated, not measured" for what in RECALLS]
     assert all(item["memories"] == 10_000_000 and item["fit"]["sizes"] == [10, 50, 1000] for item in fitted)
@@ -120,7 +125,7 @@ def test_sessions_pooled_or_not(talk: str, command: Command) -> None:
         assert (found["dataset"], found["unit"]) == ("longmemeval", "session")
         assert found["recipes"]["default"]["overall"]["hit@5"] == 1
         assert found["by_session"] is None
-        assert "no turn is marked by has_answer, so only sessions can be scored" in found["notes"]
+        assert UNMARKED in found["notes"]
 
 
 @pytest.mark.parametrize(("name", "data"), [("longmemeval", "marked.json"), ("beam", "talks")])
@@ -308,10 +313,10 @@ def test_shipped_lives_come_with_changes(talk: str, command: Command) -> None:
         (["bench", "longmemeval", "talk.json"], "talk.json"),
         (["bench", "jsonl", "talk.json"], "is a file, not a folder"),
         (["bench", "everyday", "nowhere.json"], "nowhere.json does not exist"),
-        (["bench", "everyday", "talk.json"], "talk.json: must be an object with named fields"),
-        (["bench", "everyday", "nuno.json", "nuno.json"], "two files are of a life called 'nuno'"),
+        (["bench", "everyday", "talk.json"], "talk.json: must be an object"),
+        (["bench", "everyday", "nuno.json", "nuno.json"], "'nuno'; rename one of them"),
         (["bench", "everyday", "--ablate", "dense"], "--ablate takes one recipe"),
-        (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], "no turn is marked"),
+        (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], UNMARKED),
         (["bench", "locomo", "talk.json", "--recipes", "defualt"], "unknown recipe 'defualt'"),
         (["bench", "locomo", "talk.json", "--recipes", "x.toml"], "x.toml"),
         (["bench", "locomo", "talk.json", "--recipes", ""], "recipes is empty"),
@@ -328,7 +333,7 @@ def test_shipped_lives_come_with_changes(talk: str, command: Command) -> None:
         (["bench", "locomo", "talk.json", "--ablate", "bm25"], "--ablate takes one recipe"),
         (["bench", "locomo", "talk.json", "--out", "talk.json"], "is a file; name a folder"),
         (["bench", "block", "--locomo", "nowhere.json"], "nowhere.json does not exist"),
-        (["bench", "block", "--longmemeval", "chats.json"], "no turn is marked"),
+        (["bench", "block", "--longmemeval", "chats.json"], UNMARKED),
         (["bench", "block", "--budgets", "few"], "--budgets takes whole numbers separated by commas, not 'few'"),
         (["bench", "block", "--budgets", "0,60"], "--budgets takes whole numbers from 1 to 1,000,000"),
         (["bench", "block", "--recipes", " ,"], "--recipes is empty"),
@@ -386,5 +391,5 @@ def test_speed_needs_nothing_but_the_plain_install_and_holds_small_sizes_against
     values, times = done.stdout.split("\n\n")
     assert re.match(r"measure +memories +value +bar *\n", values)
     assert re.search(r"^write, no embedding +30 +[\d.,]+ +/s *$", values, re.MULTILINE)
-    assert re.match(r"measure +memories +p50 +p95 +p99 +bar *\n", times)
+    assert re.match(r"measure +memories +p50 +p95 +p99 +CPU +bar *\n", times)
     assert re.search(r"^recall default +30 +[\d.]+ +[\d.]+ +[\d.]+ +ms *$", times, re.MULTILINE)

@@ -45,6 +45,7 @@ def test_one_kill_and_one_failure_of_each_operation_lose_nothing() -> None:
     assert report.total.acknowledged + report.total.cut_off > 0
 
 
+@pytest.mark.slow
 def test_every_write_sync_and_truncation_of_a_memory_fails_once() -> None:
     """By each of the three failures in turn, over opening the store and four memories."""
     row = run.disturb(Add(), 0, 30, random.Random(4), lambda done: None)
@@ -66,6 +67,7 @@ for number in range(1000):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("synchronous", ["FULL", "OFF"])
 def test_a_loss_of_power_costs_only_what_was_not_synced(tmp_path: Path, synchronous: str) -> None:
     """Without syncs acknowledged rows are lost, or the file is damaged: so the failures would be seen."""
@@ -160,6 +162,7 @@ def test_a_reinstate_that_was_lost_or_done_in_part_is_seen(tmp_path: Path) -> No
     assert task.check(tmp_path, Account(unsure=[3])) == Verdict(half_written=1)
 
 
+@pytest.mark.slow
 def test_a_forgotten_source_stays_away_and_a_reinstated_one_comes_back_after_kills_and_failures() -> None:
     row = run.disturb(ForgottenSource(), 8, 16, random.Random(6), lambda done: None)
     assert row.ok, row.problems
@@ -186,6 +189,7 @@ class Refusing(Copy):
         raise StoreError("it cannot be read")
 
 
+@pytest.mark.slow
 def test_an_error_of_the_engine_is_a_problem_of_the_operation() -> None:
     row = run.disturb(Refusing(), 1, 0, random.Random(1), lambda done: None)
     assert row.problems == ("kill 1: StoreError: it cannot be read",)

@@ -15,6 +15,7 @@ import fivefold
 from fivefold import InvalidInput
 from fivefold_bench import longmemeval
 from fivefold_bench.contestants import select_questions
+from fivefold_bench.longmemeval import UNMARKED
 
 BEES: list[dict[str, Any]] = [
     {"role": "user", "content": "I bought two hives", "has_answer": True},
@@ -107,7 +108,7 @@ def test_marked_turns_are_the_gold_where_turns_count(tmp_path: Path) -> None:
     assert [(asked.id, asked.relevant) for asked in data.questions] == [("q1", ("bees:0",))]
     assert [id for id, _ in data.plain["q1"]] == ["bees:0", "bees:1", "bees:3", "boat:0", "boat:1"]
     assert data.notes[-1] == "questions left out because none of their turns is marked as evidence: 1"
-    with pytest.raises(InvalidInput, match=r"asked.json: no turn is marked by has_answer"):
+    with pytest.raises(InvalidInput, match=f"asked.json: {UNMARKED}"):
         longmemeval.load(written(tmp_path, ASKED[1:2]), unit="turn")
 
 
@@ -131,7 +132,7 @@ def test_without_a_unit_turns_count_and_sessions_as_well(tmp_path: Path) -> None
 def test_a_file_without_marks_is_scored_by_session_with_a_note(tmp_path: Path) -> None:
     data = longmemeval.load(written(tmp_path, ASKED[1:2]), unit=None)
     assert (data.unit, data.sessions) == ("session", None)
-    assert data.notes[-1] == "no turn is marked by has_answer, so only sessions can be scored"
+    assert data.notes[-1] == UNMARKED
 
 
 def test_a_turn_keeps_role_time_and_the_text_of_its_side(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def _with(*path: Any) -> Callable[[Any], None]:
         (_with("haystack_session_ids", 1, "bees"), ", session 2, field haystack_session_ids: 'bees' names an earlier"),
         (_with("haystack_dates", 1, "soon"), ", session 2, field haystack_dates: 'soon' is not a date like"),
         (_with("haystack_sessions", 1, {}), ", session 2, field haystack_sessions: must be a list of turns, not an"),
-        (_with("haystack_sessions", 1, 0, "hello"), ", session 2, turn 1: must be an object with named fields, not"),
+        (_with("haystack_sessions", 1, 0, "hello"), ", session 2, turn 1: must be an object"),
         (_with("haystack_sessions", 1, 0, "role", None), ", session 2, turn 1, field role: is missing"),
         (_with("haystack_sessions", 1, 0, "content", None), ", session 2, turn 1, field content: is missing"),
         (_with("haystack_sessions", 1, 0, "content", []), ", session 2, turn 1, field content: must be text, not list"),

@@ -152,6 +152,7 @@ def test_only_a_search_by_vectors_encodes(mill: Dataset) -> None:
     assert encoded == {"dense": True, "bm25": False, "recipe:dense": True, "recipe:lexical": False, "default": True}
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing(mill: Dataset) -> None:
     choice = "dense,bm25,recipe:dense,default,engram"
     assert found(raced(mill, choice, jobs=2)) == found(raced(mill, choice))
@@ -172,6 +173,7 @@ def in_parts(mill: Dataset) -> Dataset:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_namespaces_asked_group_by_group_are_answered_as_all_at_once(
     mill: Dataset, monkeypatch: pytest.MonkeyPatch, jobs: int

@@ -12,6 +12,8 @@ from fivefold.errors import InvalidInput
 from fivefold_bench.measures import RECALLS, Measure, extrapolate
 from fivefold_bench.plots import COLOURS, draw_recall_times, recall_times, require_plot
 
+pytestmark = pytest.mark.slow
+
 MEASURED = [
     Measure(what, size, ms + size**0.3, None, 3 * ms + size**0.4, "ms", "", None)
     for ms, what in enumerate(RECALLS, 5)

@@ -36,7 +36,7 @@ def test_a_folder_collects_backups(small: Small, command: Command) -> None:
 
 def test_what_is_there_stays_unless_replaced(small: Small, command: Command) -> None:
     command("backup", "kept.db", "--store", small.path)
-    told = "exists already; name another file, or replace it with --replace\n"
+    told = "replace it with --replace\n"
     for args in (("backup", "kept.db", "--store", small.path), ("restore", "kept.db", "--store", small.path)):
         refused = command(*args)
         assert (refused.code, refused.out) == (1, "")

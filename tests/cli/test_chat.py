@@ -13,6 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.cli.chat import GREETING, PROMPT
+from fivefold.values.explain import NOT_FOUND
 from tests.support.shell import clean, process
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
@@ -42,7 +43,7 @@ def test_a_second_talk_knows_the_first_and_has_a_session_of_its_own(tmp_path: Pa
     said = "what is my badge ID?\nwhat is the capital of Peru?\nMy badge is blue\n"
     ran = process("chat", "--store", "talk.db", "--session", "later", folder=str(tmp_path), said=said)
     assert "My badge ID is E-47821" in ran.out
-    assert "Nothing stored seems to answer this." in ran.out
+    assert NOT_FOUND in ran.out
     with fivefold.open(tmp_path / "talk.db") as mem:
         first, second = sorted((session.id for session in mem.sessions()), key=len)
         assert (first, second[:5]) == ("later", "chat ")

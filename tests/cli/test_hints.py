@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.cli.app import phrase
+from fivefold.cli.output import phrase
 from fivefold.errors import (
     Call,
     EmbedderMismatch,

@@ -89,7 +89,7 @@ def test_training_the_weights_without_its_packages_says_how_to_get_them(
         monkeypatch.setitem(sys.modules, name, None)
     ran = command("train", "weights")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.endswith("needs an optional package; install it with: pip install 'fivefold[train]'\n")
+    assert ran.err.endswith("pip install 'fivefold[train]'\n")
     assert command("train", "weights", "--json").json["error"]["type"] == "MissingExtra"
 
 
@@ -125,7 +125,7 @@ def test_a_reranker_is_trained_shown_and_forgotten(used: str, command: Command) 
 
 def test_too_little_feedback_is_said(small: Small, command: Command) -> None:
     ran = command("train", "reranker", "--store", small.path)
-    assert ran.out == "off: 0 of the 50 recalls with feedback that it takes; give feedback after recalls\n"
+    assert ran.out.startswith("off: 0 of the 50 ")
     reset = command("train", "reset", "--store", small.path).out
     assert reset.startswith("namespace 'default' has forgotten what it had learned from use; its feedback stays\n")
     assert f"off: {NEVER}" in command("stats", "--store", small.path).out

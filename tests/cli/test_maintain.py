@@ -110,7 +110,7 @@ def test_a_salvage_says_what_came_along_and_what_was_lost(small: Small, command:
     connection.close()
     ran = command("doctor", "--store", small.path)
     assert ran.code == 1
-    assert "1 texts are not what was stored: key" in ran.out
+    assert "stored: key" in ran.out
     assert "fivefold doctor --salvage NEW" in ran.err
     new = str(tmp_path / "new.db")
     ran = command("doctor", "--store", small.path, "--salvage", new)

@@ -50,7 +50,7 @@ def test_what_is_refused_is_said(small: Small, command: Command) -> None:
     command("add", "mine", "--store", "taken.db")
     taken = command("migrate", small.path, "taken.db", "--restart")
     assert taken.code == 1
-    assert "already holds something else; name another file or schema as the target" in taken.err
+    assert "already holds something else" in taken.err
 
 
 def test_the_screen_is_left_alone_in_a_pipe(small: Small) -> None:

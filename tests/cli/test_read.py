@@ -6,6 +6,7 @@ import re
 
 from fivefold.retrieval.prompt_block import OPENING
 from fivefold.text.display import OPEN
+from fivefold.values.explain import NOT_FOUND
 from tests.support.shell import Command, Small
 
 
@@ -77,14 +78,14 @@ def test_recall_takes_time_context_and_recipe(small: Small, command: Command) ->
 def test_recall_that_finds_nothing_says_so(small: Small, command: Command) -> None:
     ran = command("recall", "zebra", "--recipe", "lexical", "--store", small.path)
     assert ran.code == 0
-    assert ran.out.startswith("Nothing stored seems to answer this.")
+    assert ran.out.startswith(NOT_FOUND)
 
 
 def test_recall_that_is_not_sure_says_so_and_still_shows_the_hits(small: Small, command: Command) -> None:
     asked = ("recall", "what is my badge ID?", "--set", "select.chance.found=1", "--store", small.path)
     shown = command(*asked).out
     first, second, *_ = shown.splitlines()
-    assert first == "Nothing stored seems to answer this."
+    assert first == NOT_FOUND
     assert "My badge ID" in second
     hits = command(*asked, "--json").json["hits"]
     chances = [int(figure) for figure in re.findall(r"^ *\d+\. +(\d+) %  ", shown, re.MULTILINE)]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fivefold.cli.recipe_toml import constants, route_constants, to_toml
+from fivefold.cli.recipe_view import constants, route_constants, to_toml
 from fivefold.cli.recipes import overrides_of
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe

@@ -332,6 +332,7 @@ def test_E6_a_question_without_a_stored_word_is_answered_if_the_best_answers_it(
         assert engine.recall(question, recipe="engram").found
 
 
+@pytest.mark.slow
 def test_E6_the_gate_takes_few_answers_away(sample_engine: Engine) -> None:
     """The questions about the sample year that an answer is expected for."""
     asked = [item for item in sample.questions() if item.relevant]

@@ -122,6 +122,7 @@ def threads() -> int:
     return sum(thread.name.startswith("fivefold-") for thread in threading.enumerate())
 
 
+@pytest.mark.slow
 def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
     """Each remembers what it sees and recalls it, while the event loop and the threads stay few."""
     ticks, before = 0, threads()
@@ -155,6 +156,7 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
     assert ticks > 3 * TASKS
 
 
+@pytest.mark.slow
 def test_many_users_share_the_threads_of_one_store(store_path: str) -> None:
     before = threads()
 

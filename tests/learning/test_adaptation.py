@@ -201,6 +201,7 @@ def test_a_recipe_without_the_signals_teaches_nothing(sample_engine: Engine) -> 
     assert shown_hits(recall, {recall[0].memory.id}) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", USERS, ids=lambda user: user.name)
 def test_no_synthetic_user_loses_more_than_the_margin(user: User) -> None:
     """A short run of the simulation: who differs from the global weights gains, who does not loses next to nothing."""
@@ -381,6 +382,7 @@ words = st.sampled_from(
 texts = st.text(max_size=60) | st.lists(words, max_size=6).map(" ".join)
 
 
+@pytest.mark.slow
 @given(texts, times, windows, st.floats(), st.floats())
 @settings(deadline=None, max_examples=200)
 def test_d12_no_question_fails_and_every_curve_falls_from_one(

@@ -92,6 +92,7 @@ def _longer(hit: fivefold.Hit) -> fivefold.Hit:
     return replace(hit, candidate=replace(hit.candidate, memory=memory))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.data(), BUDGETS)
 def test_a_trace_keeps_to_its_budget_and_says_what_it_lacks(

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
     [
         (["--port", "9"], "--host, --port and --json go with --http; without it a client speaks over standard streams"),
         (["--http", "-n", "a"], "over HTTP a key says which namespaces it reaches; leave --namespace and the like out"),
-        (["-n", " "], "namespace is empty; give it at least one visible character"),
+        (["-n", " "], "namespace is empty"),
         (
             ["--http", "--host", "0.0.0.0"],
             "host '0.0.0.0' can be reached from other machines, and this store has no keys",

@@ -100,6 +100,7 @@ def test_a_cursor_of_nowhere_is_refused(talk: Talk) -> None:
         talk.ask(talk.client.list_resources, cursor="nowhere")
 
 
+@pytest.mark.slow
 def test_the_list_goes_on_through_older_memories(tmp_path: Path) -> None:
     with fivefold.open(tmp_path / "boxes.db", embedder="wordllama") as mem:
         mem.remember_many(

@@ -42,7 +42,7 @@ def test_the_list_of_tools_is_short(plain: Talk, count: Callable[[str], int]) ->
     assert count(written(tools)) <= MOST_TOOLS
 
 
-@pytest.mark.parametrize("budget", [200, 400, 1_000, 3_000])
+@pytest.mark.parametrize("budget", [400, *(pytest.param(each, marks=pytest.mark.slow) for each in (200, 1_000, 3_000))])
 def test_a_recall_takes_no_more_than_its_budget(plain: Talk, count: Callable[[str], int], budget: int) -> None:
     used = []
     for question in sample.questions()[:12]:
@@ -62,6 +62,7 @@ def test_other_answers_take_no_more_than_their_budget(plain: Talk, count: Callab
         assert count(text_of(answer)) <= budget
 
 
+@pytest.mark.slow
 def test_over_http_the_address_asks_for_structured_values(sample_path: str) -> None:
     with Served(sample_path) as served:
         for address, structured in ((f"{served.url}/mcp?", False), (f"{served.url}/mcp?structured=1", True)):

@@ -12,6 +12,7 @@ from fivefold.retrieval.prompt import Context
 from fivefold.retrieval.prompt_block import OPENING
 from fivefold.service.responses import DeletedNamespace, ForgottenMemory, Namespaces
 from fivefold.text.passages import tokens
+from fivefold.values.explain import NOT_FOUND
 from fivefold.values.fields import schema_of
 from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
@@ -168,7 +169,7 @@ def test_recall_says_in_one_line_that_nothing_seems_to_answer(talk: Talk) -> Non
     answer = talk.call("recall", question="what is my badge ID?")
     assert all(0 <= source["chance"] <= 1 for source in answer.structured_content["sources"])
     nothing = talk.call("recall", question="what is my badge ID?", min_chance=1)
-    assert text_of(nothing) == "Nothing stored seems to answer this."
+    assert text_of(nothing) == NOT_FOUND
     assert (nothing.structured_content["found"], nothing.structured_content["sources"]) == (False, [])
     assert "seems to answer: " in text_of(talk.call("explain", question="what is my badge ID?", k=2))
 

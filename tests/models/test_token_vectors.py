@@ -100,6 +100,7 @@ def test_a_row_is_never_longer_than_the_model_reads() -> None:
         assert (len(row.ids), row.own, len(row.spans)) == (MAX_TOKENS, own, MAX_TOKENS)
 
 
+@pytest.mark.slow
 def test_a_passage_reads_nearly_the_same_alone_and_among_others(model: FivefoldMiniLM) -> None:
     together = model.read(PASSAGES * 20)
     for passage, reading in zip(PASSAGES, together, strict=False):

@@ -53,6 +53,7 @@ def test_any_text_has_the_same_ids(both: tuple[WordPieces, Tokenizer], text: str
     assert len(pieces.spans(text)) == len(found.ids)
 
 
+@pytest.mark.slow
 def test_every_character_has_the_same_ids(both: tuple[WordPieces, Tokenizer]) -> None:
     pieces, theirs = both
     texts = [f"a{chr(code)}b" for code in range(0x110000) if not 0xD800 <= code < 0xE000][:0x32000]

@@ -225,6 +225,7 @@ def test_a_request_may_stand_in_any_sentence() -> None:
     assert request.start == question.index("Now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["please ", "what a ", "give me ", ", ", "write me a. ", "i'm looking "])
 def test_very_long_questions_are_read_for_requests(part: str) -> None:
     assert len([item for item in find_demands(part * (100_000 // len(part))) if item.kind == "request"]) <= 1

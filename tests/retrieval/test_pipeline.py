@@ -74,6 +74,7 @@ def test_search_operators_are_plain_text(sample_engine: Engine, question: str) -
     assert not sample_engine.recall(question).degraded
 
 
+@pytest.mark.slow
 def test_a_question_of_ten_thousand_words_is_answered(sample_engine: Engine) -> None:
     answer = sample_engine.recall(" ".join(f"word{i}" for i in range(9_000)) + " badge")
     assert not answer.degraded

@@ -54,6 +54,7 @@ def sampled(sample_path: str) -> Iterator[Engine]:
         yield opened
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     told=st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from((None, "s", "t")), st.integers(1, 9)), max_size=8),

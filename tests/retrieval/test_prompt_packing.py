@@ -76,6 +76,7 @@ def ids(block: Context) -> set[str]:
 # the budget
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     told=st.lists(

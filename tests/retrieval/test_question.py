@@ -158,6 +158,7 @@ def test_no_text_breaks_the_reading(sample_engine: Engine, question: str, contex
         assert "question" in str(error) or "history" in str(error)  # noqa: PT017 - both are the caller's
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_sample_can_be_asked(sample_engine: Engine) -> None:
     for item in sample.memories():
         sample_engine.understand(item["content"])

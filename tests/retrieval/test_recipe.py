@@ -338,6 +338,7 @@ def _paths(recipe: fivefold.Recipe) -> list[str]:
     return [*(f"{part}.{name}" for part in recipe.parts() for name in FIELDS), *OTHERS]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.sampled_from(known_recipes()), chance=st.data())
 def test_a_change_gives_a_recipe_or_a_clear_error(name: str, chance: st.DataObject) -> None:
@@ -351,6 +352,7 @@ def test_a_change_gives_a_recipe_or_a_clear_error(name: str, chance: st.DataObje
     assert parse_recipe(name, recipe_data(recipe)) == recipe
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(known_recipes()),

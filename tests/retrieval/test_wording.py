@@ -112,6 +112,7 @@ def test_a_word_that_was_forgotten_is_not_guessed(engine: Engine) -> None:
     assert engine.understand("what is szczezin like").reading == ""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", ['born " ', "`week; ", "“;’x-x ", "'tis ", "«a ", 'Ana "tea" \''])
 def test_a_long_text_with_many_quotation_marks_is_read_in_linear_time(piece: str, home: Engine) -> None:

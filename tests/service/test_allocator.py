@@ -9,6 +9,7 @@ import sys
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
 def test_the_allocator_is_limited_where_it_can_be() -> None:
     code = "from fivefold.web.serving import limit_arenas; print(limit_arenas())"

@@ -142,6 +142,7 @@ def test_a_change_is_on_the_disk_when_the_note_returns(location: str, audit: Aud
         audit.note(BOT, "recall", "work")
 
 
+@pytest.mark.slow
 def test_a_killed_process_has_lost_no_change(store_path: str) -> None:
     script = (
         "import os, sys, signal\n"

@@ -215,6 +215,7 @@ def test_two_servers_store_each_record_once_on_postgresql(postgres: Server) -> N
         server.engines.close()
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_it_accepted(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     process = subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE, text=True)

@@ -106,6 +106,7 @@ for id in ("n1", "n30", "n59"):
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_off_is_an_error_and_not_the_end_of_the_process(store_path: str) -> None:
     ran = subprocess.run([sys.executable, "-c", CUT_OFF, store_path], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -61,6 +61,7 @@ class TestManyRowsOfAFile(ManyRows):
         return str(tmp_path / "memory.db")
 
 
+@pytest.mark.slow
 class TestManyRowsFarApart(TestManyRowsOfAFile):
     @pytest.fixture(autouse=True)
     def _sparse(self, monkeypatch: pytest.MonkeyPatch) -> None:

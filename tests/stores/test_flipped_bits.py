@@ -103,6 +103,7 @@ def salvaged(path: Path, folder: Path) -> Salvage:
     return salvage(str(path), str(target), embedder=Letters())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_every_changed_bit_that_matters_is_found_and_salvage_never_fails(sound: Path, tmp_path: Path) -> None:
     """Three of four are in bytes that are not zero, since most of a small file is empty."""
@@ -130,6 +131,7 @@ def test_every_changed_bit_that_matters_is_found_and_salvage_never_fails(sound: 
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [place for place in range(100) if place not in (*UNUSED, *HEALED)])
 def test_every_damaged_byte_of_the_header_is_recognised(sound: Path, tmp_path: Path, place: int) -> None:
     path = flipped(sound, tmp_path / "flipped.db", place, place % 8)
@@ -205,6 +207,7 @@ def test_every_way_of_writing_keeps_the_checksums(sound: Path, tmp_path: Path) -
         assert checksums.wrong_rows(connection) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["speaker", "tags", "predicate", "metadata", "extracted", "origin", "task_tag"])
 def test_a_text_that_is_not_utf8_costs_that_column_at_most(sound: Path, tmp_path: Path, column: str) -> None:
     """The row is not the one of the checksum even with one bit changed, so nothing is put right."""

@@ -262,6 +262,7 @@ def told(answer: fivefold.Recall) -> object:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "unit"),
     [("memsense", "memory"), ("memsense", "turn"), ("memsense", "session"), ("five-stage", "memory")],

@@ -34,6 +34,7 @@ def shuffled(path: Path, page_size: int) -> apsw.Connection:
     return connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", [1_024, 4_096])
 def test_only_what_is_stored_is_left_in_the_file(tmp_path: Path, page_size: int) -> None:
     path = tmp_path / "t.db"
@@ -53,6 +54,7 @@ def test_only_what_is_stored_is_left_in_the_file(tmp_path: Path, page_size: int)
         assert set(TEXT.findall(path.read_bytes())) == left, "a page that was in memory brings nothing back"
 
 
+@pytest.mark.slow
 def test_a_reader_or_a_writer_keeps_the_file_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with closing(shuffled(path, 1_024)) as used, closing(apsw.Connection(str(path))) as other:

@@ -45,6 +45,7 @@ def test_the_scan_finds_exactly_the_nearest(size: int, dimension: int, depth: in
     assert (matrix[found] @ question).tolist() == pytest.approx(scores.tolist(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_few_of_many_are_scored_in_full() -> None:
     matrix = unit_rows(20_000, 384, 1.5, 7)
     possible = scan._possible(held(matrix), matrix[3], 100)

@@ -105,6 +105,7 @@ def test_a_file_of_another_store_is_not_taken_for_a_copy(older: str) -> None:
     assert all(path.read_text() == "mine" for path in others)
 
 
+@pytest.mark.slow
 def test_a_killed_upgrade_leaves_no_copy_under_its_name(older: str, tmp_path: Path) -> None:
     killed_in("fivefold.stores.sqlite.schema.move_into_place", f"fivefold.open({older!r})")
     assert copies_of(older) == []
@@ -115,6 +116,7 @@ def test_a_killed_upgrade_leaves_no_copy_under_its_name(older: str, tmp_path: Pa
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_backup_left_goes_with_the_next_one(older: str, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()

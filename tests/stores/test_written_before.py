@@ -118,6 +118,7 @@ def moved_by_maintenance(engine: Engine) -> None:
     assert ("vectors", True, True) in [(item.part, item.changed, item.ok) for item in maintain(engine.store, AT)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "move", [moved_by_hand, moved_by_name, moved_by_a_write, moved_by_an_edit, moved_by_maintenance]
 )

@@ -176,6 +176,7 @@ def test_lexemes_of_very_long_words_are_bounded() -> None:
     assert max(map(len, lexemes(f"{'x' * 5000} {'ab-' * 3000}c"))) <= 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["x1", "aB3.", "a_", "A ", "@", "Bob-", "1,000", "a'", "aB", "é.", "中", "中a", "\u0301", "_", "ﷺ"]
 )

@@ -186,6 +186,7 @@ def test_no_common_or_stop_word_is_a_name_in_the_sample() -> None:
         assert not {name.casefold() for name in named(item["content"])} & (common_words() | stop_words())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -111,6 +111,7 @@ def test_days_are_those_of_the_zone_it_was_said_in() -> None:
     assert (span.start, span.end) == (datetime(2025, 6, 11, 22, tzinfo=UTC), datetime(2025, 6, 12, 22, tzinfo=UTC))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["Sat ", "the 3 ", "in a week ", "May ", "on Monday ", "12/", "3.5.", "I was ", "mañana "]
 )

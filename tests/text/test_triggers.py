@@ -104,6 +104,7 @@ def test_types_statements_and_dates_have_patterns() -> None:
     assert len(SENTENCES) > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_finds_what_its_bare_expression_finds(name: str) -> None:
     for text in (*SENTENCES, *WRITTEN, *LABELLED):

@@ -181,7 +181,7 @@ def test_what_a_killed_run_left_is_swept_a_day_later(lived: str, target: Path, t
 
 def test_nothing_is_overwritten_unless_told(lived: str, target: Path) -> None:
     target.write_text("a diary")
-    with pytest.raises(InvalidInput, match="exists already; name another file, or replace it with replace=True"):
+    with pytest.raises(InvalidInput, match="replace=True"):
         back_up(lived, target)
     assert target.read_text() == "a diary"
     back_up(lived, target, replace=True)

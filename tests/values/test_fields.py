@@ -18,7 +18,7 @@ from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.settings import Settings
 from fivefold.stores.postgres.dsn import Options
-from fivefold.values.fields import Between, build, data_of, fields_of
+from fivefold.values.fields import Between, build, data_of, fields_of, schema_of_type
 from fivefold.values.memory import KINDS, Record, record_of
 from fivefold.values.validate import MAX_NAME, MAX_TAGS
 
@@ -151,9 +151,9 @@ def test_every_declared_field_has_a_meaning(kind: type[Any]) -> None:
 @pytest.mark.parametrize("name", list(fields_of(Record)))
 def test_the_schema_of_a_field_is_one_and_carries_its_limits(name: str) -> None:
     spec = fields_of(Record)[name]
-    Draft202012Validator.check_schema(spec.json_schema)
-    assert spec.json_schema["description"] == spec.about
-    bare = spec.json_schema.get("anyOf", [spec.json_schema])[0]
+    Draft202012Validator.check_schema(schema_of_type(spec.hint))
+    assert schema_of_type(spec.hint)["description"] == spec.about
+    bare = schema_of_type(spec.hint).get("anyOf", [schema_of_type(spec.hint)])[0]
     assert (bare.get("minimum"), bare.get("maximum")) == (spec.low, spec.high)
     assert bare.get("maxLength", bare.get("maxItems")) == spec.max_length
 
@@ -161,7 +161,7 @@ def test_the_schema_of_a_field_is_one_and_carries_its_limits(name: str) -> None:
 @pytest.mark.parametrize("value", [0, 0.5, 1, 2, -1, "0.5", True, None, float("nan")])
 def test_check_and_schema_agree_on_a_share(value: Any) -> None:
     spec = fields_of(Record)["importance"]
-    fits = Draft202012Validator(spec.json_schema).is_valid(value)
+    fits = Draft202012Validator(schema_of_type(spec.hint)).is_valid(value)
     try:
         spec.check(value)
     except InvalidInput:

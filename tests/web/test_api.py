@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from fivefold.service.service import Service
+from fivefold.values.explain import NOT_FOUND
 from fivefold.values.filters import filter_of, write_filter
 from fivefold.web.rest.operations import IN, JSON, OPERATIONS
 from fivefold.web.security import quoted
@@ -145,7 +146,7 @@ def test_chances_are_given_and_can_be_asked_for(client: TestClient) -> None:
     assert likely["hits"]
     assert all(hit["chance"] >= least for hit in likely["hits"])
     block = client.post(f"{HERE}/context", json={**asked, "min_chance": 1}).json()
-    assert (block["found"], block["sources"], block["text"]) == (False, [], "Nothing stored seems to answer this.")
+    assert (block["found"], block["sources"], block["text"]) == (False, [], NOT_FOUND)
     refused = client.post(f"{HERE}/recall", json={**asked, "recipe": "ditto", "min_chance": 0.5})
     assert refused.status_code == 422
     assert "use 'default'" in refused.json()["detail"]

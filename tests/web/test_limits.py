@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.cli.serve import serve
+from fivefold.cli.serve import LimitOptions
 from fivefold.service.limits import MAX_CALLERS, LimitExceeded, Limits, RateExceeded, Rates
 from fivefold.service.problems import KINDS
 from fivefold.service.service import open_service
@@ -141,7 +141,7 @@ def test_the_page_tells_the_limits_as_they_are() -> None:
             r"^\| `(--[a-z-]+)` \| ([\d,]+) \| .* \| `([a-z-]+)` \|$", text, re.MULTILINE
         )
     }
-    known = {item.name: item.default for item in inspect.signature(serve).parameters.values()}
+    known = asdict(LimitOptions())
     assert set(told) == {"--max-body", "--max-import", "--max-text", "--max-k", "--max-batch", "--max-queue", "--rate"}
     for option, (most, kind) in told.items():
         assert known[option[2:].replace("-", "_")] == most

@@ -111,6 +111,7 @@ def test_an_unsure_root_counts_by_its_confidence(chain: Engine) -> None:
     assert hits(chain, "Alpha", confidence=0.5)["Bravo"].score == pytest.approx(0.285)
 
 
+@pytest.mark.slow
 def test_a_hub_is_followed_along_its_surest_edges_only(engine: Engine) -> None:
     engine.remember("a note on Hubert", id="hub")
     for i in range(40):
@@ -125,6 +126,7 @@ def test_a_hub_gives_its_latest_memories_only(engine: Engine) -> None:
     assert set(hits(engine, "Hubert", per_entity=4)) == {"n26", "n27", "n28", "n29"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_R6_leaving_out_what_can_give_nothing_changes_no_answer(engine: Engine, seed: int) -> None:
     """Among the rows of a filter nothing is left out beforehand, so one that all pass gives every way's answer."""

@@ -444,6 +444,7 @@ def test_an_extractor_whose_numbers_cannot_be_stored_is_told_so(field: str, valu
         other.remember("tea")
 
 
+@pytest.mark.slow
 def test_forgetting_or_changing_a_turn_of_a_long_session_reaches_its_memory(engine: Engine) -> None:
     ids = engine.remember_many(
         [{"content": f"turn {i} of the talk SECRET{i}x", "session_id": "s"} for i in range(100)]

@@ -65,6 +65,7 @@ def found(model_engine: Engine) -> list[str]:
     return [hit.memory.id for hit in model_engine.recall("zeppelin Reykjavik", recipe="lexical")]
 
 
+@pytest.mark.slow
 def test_a_book_is_one_memory(tmp_path: Path) -> None:
     assert len(BOOK) > 1_000_000
     with Engine(open_store(str(tmp_path / "memory.db")), embedder=WordTokens()) as model_engine:

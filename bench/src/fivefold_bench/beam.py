@@ -21,9 +21,8 @@ from fivefold.values.json_files import Fields, document
 from fivefold.values.memory import Record
 from fivefold.values.validate import visible
 from fivefold_bench import jsonl
-from fivefold_bench.data import Dataset, LazyList, by_session, tallied, turn_of
+from fivefold_bench.data import Dataset, LazyList, by_session, listed, tallied, turn_of
 from fivefold_bench.locomo import APART, ASKED_AFTER
-from fivefold_bench.reading import listed
 
 CHAT = "chat.json"
 SHORTENED = "chat_trunecated.json"

@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
@@ -40,10 +39,6 @@ from fivefold_bench.plots import INK, looks_of, save, style
 from fivefold_bench.results import BLOCK_PLOTS, TABLE, fill_folder
 from fivefold_bench.run import stored_groups, timed_questions
 from fivefold_bench.tables import Row, markdown_table, share
-
-if TYPE_CHECKING:
-    pass
-
 
 # What a run over blocks comes to: a row for each dataset, budget and contestant, as tables and as a plot.
 
@@ -142,11 +137,6 @@ def markdown(report: BlockReport) -> str:
     return "\n".join([*lines, *(f"- {note}" for note in (f"embedder {report.embedder}", *report.notes))]) + "\n"
 
 
-def write_files(report: BlockReport, folder: Path) -> None:
-    (folder / TABLE).write_text(markdown(report), "utf-8")
-    draw_evidence(report, folder / BLOCK_PLOTS[0])
-
-
 def draw_evidence(report: BlockReport, path: Path) -> None:
     """A panel for each dataset, a line for each contestant: questions with all of their evidence, by budget."""
     from matplotlib.figure import Figure
@@ -208,8 +198,13 @@ def run_blocks(
         notes += [f"{dataset.name}: {note}" for note in dataset.notes]
         rows += _measure(dataset, recipes, budgets, model, progress)
     report = BlockReport(model.pin, VERSION, tuple(budgets), tuple(rows), tuple(notes))
+
+    def write(folder: Path) -> None:
+        (folder / TABLE).write_text(markdown(report), "utf-8")
+        draw_evidence(report, folder / BLOCK_PLOTS[0])
+
     if options.out is not None:
-        fill_folder(options.out, lambda folder: write_files(report, folder), report.to_dict())
+        fill_folder(options.out, write, report.to_dict())
     return report
 
 
@@ -307,7 +302,9 @@ def pack(records: Iterable[Record], budget: int) -> Block:
     for number, record in enumerate(records, 1):
         about = [f"{record.event_at:%Y-%m-%d}" if record.event_at else "", record.speaker or ""]
         lead = ("\n" if ids else "") + f"[{number}] {', '.join(filter(None, about))}: "
-        text = _fitting(lead, record.content, budget - used)
+        text, room = record.content, budget - used
+        if tokens(lead + text) > room:
+            text = text[: bisect_right(range(1, len(text)), room, key=lambda end: tokens(lead + record.content[:end]))]
         whole = text == record.content
         if whole or len(text) >= MIN_CUT_CHARS:
             ids.append(record.id or "")
@@ -315,10 +312,3 @@ def pack(records: Iterable[Record], budget: int) -> Block:
         if not whole:
             break
     return Block(frozenset(ids), used)
-
-
-def _fitting(lead: str, text: str, room: int) -> str:
-    """The beginning of a text, or all of it, that takes no more than `room` tokens behind its lead."""
-    if tokens(lead + text) <= room:
-        return text
-    return text[: bisect_right(range(1, len(text)), room, key=lambda length: tokens(lead + text[:length]))]

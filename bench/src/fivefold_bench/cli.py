@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from fivefold.cli.app import JsonOption, print_json, with_groups
+from fivefold.cli.app import JsonOption
+from fivefold.cli.output import print_json
 from fivefold.cli.recipes import overrides_of
 from fivefold.cli.write import EmbedderOption as OwnEmbedderOption
 from fivefold.errors import InvalidInput
@@ -196,7 +197,6 @@ class EverydayOptions:
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def everyday(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Lives of your own, a JSON file for each person [default: the shipped]")
@@ -224,7 +224,6 @@ def everyday(
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def locomo(
     file: Annotated[Path, typer.Argument(help="LoCoMo's JSON file")],
     *,
@@ -238,7 +237,6 @@ def locomo(
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def longmemeval(
     file: Annotated[Path, typer.Argument(help="A JSON file of LongMemEval, oracle or S, plain, .gz or .xz")],
     pool: Annotated[
@@ -259,7 +257,6 @@ def longmemeval(
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def beam(
     folder: Annotated[
         Path, typer.Argument(help="A folder of BEAM's conversations, or of memories and queries as lines")
@@ -275,7 +272,6 @@ def beam(
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def personamem(
     file: Annotated[Path, typer.Argument(help="PersonaMem's questions_SIZE.csv, its shared_contexts next to it")],
     *,
@@ -289,7 +285,6 @@ def personamem(
 
 
 @bench.command(cls=OptionalAblate)
-@with_groups
 def jsonl(
     folder: Annotated[Path, typer.Argument(help="The folder with memories.jsonl and queries.jsonl")],
     *,
@@ -350,7 +345,6 @@ class BlockOptions:
 
 
 @bench.command()
-@with_groups
 def block(
     locomo: Annotated[Path | None, typer.Option("--locomo", help="LoCoMo's JSON file")] = None,
     longmemeval: Annotated[

@@ -56,9 +56,9 @@ def contestants_for(
         fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
         if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
             fixed["rerank.cross_encoder.budget_ms"] = 0
-        running.append(
-            Contestant(_unique_name(name, running), load_recipe(recipe, {**fixed, **applicable, "unit": unit}))
-        )
+        short = Path(name).stem if name.endswith(".toml") or "/" in name else name  # a file without folder and ending
+        own = name if any(contestant.name == short for contestant in running) else short
+        running.append(Contestant(own, load_recipe(recipe, {**fixed, **applicable, "unit": unit})))
     return running, notes
 
 
@@ -80,12 +80,6 @@ def _has_place(key: str, recipe: Recipe) -> bool:
     """Whether the part a change names is in the recipe; other mistakes are reported when the recipe is built."""
     group, _, rest = key.partition(".")
     return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
-
-
-def _unique_name(name: str, running: Sequence[Contestant]) -> str:
-    """A file goes by its name without folder and ending, unless another contestant does."""
-    short = Path(name).stem if name.endswith(".toml") or "/" in name else name
-    return name if any(contestant.name == short for contestant in running) else short
 
 
 def select_questions(

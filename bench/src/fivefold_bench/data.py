@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args, overload
 
+from fivefold.errors import InvalidInput
 from fivefold.evaluation import Question
+from fivefold.values.json_files import PACKED, document, kind_of
 from fivefold.values.memory import ROLES, Memory, Record
 
 # Values laid down in a temporary file and read back one at a time, so that a large dataset needs little memory.
@@ -146,3 +149,28 @@ def by_session(dataset: Dataset) -> Dataset:
         for item in dataset.questions
     )
     return replace(dataset, unit="session", questions=questions, plain={space: plain(space) for space in dataset.plain})
+
+
+# Files of benchmarks: a list of JSON, or lines with a name in a folder.
+
+
+def listed(path: str | Path) -> list[Any]:
+    """The one JSON list that a file holds."""
+    path, value = Path(path), document(path)
+    if not isinstance(value, list):
+        raise InvalidInput(f"{path.name}: must be a list at its top, not {kind_of(value)}")
+    if not value:
+        raise InvalidInput(f"{path.name}: the list is empty; there is nothing to measure")
+    return value
+
+
+def find_file(folder: Path, name: str) -> Path:
+    """The one file of lines with this name, plain or packed."""
+    paths = [folder / f"{name}.jsonl{end}" for end in ("", *PACKED)]
+    found = [path for path in paths if path.exists()]
+    if not found:
+        names = [path.name for path in paths]
+        raise InvalidInput(f"{folder} holds neither {', '.join(names[:-1])} nor {names[-1]}; write one of them")
+    if len(found) > 1:
+        raise InvalidInput(f"{folder} holds both {found[0].name} and {found[1].name}; keep one of them")
+    return found[0]

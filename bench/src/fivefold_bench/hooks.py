@@ -92,11 +92,8 @@ class _Project:
                 self.answered += bool(answer)
             time.sleep(PAUSE_S)
             self.wait_until_stored()
-        self.run_baseline()
-
-    def run_baseline(self) -> None:
-        line = ["/bin/sh", "-c", f"{sys.executable} -I -S -c pass"]
-        ms = milliseconds(subprocess.run, line, input=b"", capture_output=True, check=True)
+        bare = ["/bin/sh", "-c", f"{sys.executable} -I -S -c pass"]
+        ms = milliseconds(subprocess.run, bare, input=b"", capture_output=True, check=True)
         self.times.setdefault((BASELINE, ""), []).append(ms)
 
     def wait_until_stored(self) -> None:

@@ -12,8 +12,7 @@ from fivefold.values.json_files import Fields, lines
 from fivefold.values.memory import Record, record_of
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_history, checked_name
-from fivefold_bench.data import UNITS, Dataset, Unit, spoken
-from fivefold_bench.reading import find_file
+from fivefold_bench.data import UNITS, Dataset, Unit, find_file, spoken
 
 MEMORY_FIELDS = (
     "id",

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -18,7 +17,7 @@ from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.vectors import Vector
-from fivefold_bench.measures import WARM, Measure, VariedSample, figure, new_questions, times
+from fivefold_bench.measures import WARM, Measure, VariedSample, figure, milliseconds, new_questions, times
 
 NEAREST = 10
 DEPTH = 160
@@ -36,7 +35,12 @@ def measure_large(store: SqliteStore, size: int, rounds: int) -> Iterator[Measur
         return
     model = VariedSample()
     vectors = [model.read_question(question).vector for question in new_questions(WARM + rounds)]
-    ms = [_timed_search(store, space, vector) for vector in vectors]
+
+    def search(vector: Vector) -> None:
+        with store.connections.reader() as connection:
+            store.vector_cache.search(connection, space, "full", vector, DEPTH, ALL)
+
+    ms = [milliseconds(search, vector) for vector in vectors]
     yield times("dense search by codes, 160 deep", size, ms[WARM:], 10)
     shares = [_found_share(store, space, vector) for vector in vectors[:COMPARED]]
     share = sum(shares) / len(shares)
@@ -44,19 +48,12 @@ def measure_large(store: SqliteStore, size: int, rounds: int) -> Iterator[Measur
     yield from _new_process(store.location, size)
 
 
-def _timed_search(store: SqliteStore, space: VectorSpace, vector: Vector) -> float:
-    start = perf_counter()
-    with store.connections.reader() as connection:
-        store.vector_cache.search(connection, space, "full", vector, DEPTH, ALL)
-    return (perf_counter() - start) * 1000
-
-
 def _found_share(store: SqliteStore, space: VectorSpace, vector: Vector) -> float:
     """Of the ten nearest by a scan of the file, those that the codes find among their ten."""
     with store.connections.reader() as connection:
-        search = partial(store.vector_cache.search, connection, space, "full", vector, NEAREST, ALL)
+        found = store.vector_cache.search(connection, space, "full", vector, NEAREST, ALL)
         exact = {hit.row for hit in knn(connection, space, "full", vector, NEAREST, ALL)}
-        return len(exact & {hit.row for hit in search()}) / NEAREST
+        return len(exact & {hit.row for hit in found}) / NEAREST
 
 
 def _new_process(location: str, size: int) -> Iterator[Measure]:
@@ -81,14 +78,10 @@ def _ask(location: str) -> None:
     print(json.dumps([run.route for run in first.routes if run.status in ("late", "failed")]), flush=True)
     for question in questions[1:]:
         engine.recall(question)
-    print(json.dumps(_resident_mb()), flush=True)
+    pages = Path("/proc/self/statm")  # what Linux says; 0 elsewhere
+    mb = int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20) if pages.exists() else 0.0
+    print(json.dumps(mb), flush=True)
     engine.close()
-
-
-def _resident_mb() -> float:
-    """By what Linux says; 0 elsewhere."""
-    pages = Path("/proc/self/statm")
-    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20) if pages.exists() else 0.0
 
 
 if __name__ == "__main__":

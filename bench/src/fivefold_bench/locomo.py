@@ -14,8 +14,7 @@ from fivefold.evaluation import Question
 from fivefold.values.json_files import Fields
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_text, visible
-from fivefold_bench.data import Dataset, tallied
-from fivefold_bench.reading import listed
+from fivefold_bench.data import Dataset, listed, tallied
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 DATE = "%I:%M %p on %d %B, %Y"

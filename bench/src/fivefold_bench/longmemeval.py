@@ -15,12 +15,12 @@ from pathlib import Path
 
 from fivefold.errors import InvalidInput
 from fivefold.evaluation import Question
-from fivefold.values.json_files import Fields, kind_of
+from fivefold.transfer.importers.sources import JsonStream
+from fivefold.values.json_files import Fields, kind_of, open_file
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
 from fivefold_bench.data import Dataset, LazyList, Place, Spool, Unit, tallied, turn_of
 from fivefold_bench.locomo import APART, moment
-from fivefold_bench.reading import JsonStream, json_stream
 
 POOL = "longmemeval"
 """The namespace that all sessions share when they are pooled."""
@@ -129,14 +129,17 @@ def _read(path: Path, spool: Spool) -> list[Asked]:
 
 def _questions(path: Path, spool: Spool) -> Iterator[object]:
     """The questions of a file: a list of them, or an object with the sessions of all apart from the questions."""
-    with json_stream(path) as stream:
-        first = stream.peek()
-        if first == "[":
-            yield from stream.entries()
-        elif first == "{":
-            yield from _apart(stream, spool)
-        else:
-            raise _wrong_form(path.name)
+    with open_file(path) as file:
+        stream = JsonStream(file, path.name)
+        match stream.peek():
+            case "[":
+                yield from (stream.value(f"question {number}") for number in stream.entries())
+            case "{":
+                yield from _apart(stream, spool)
+            case "":
+                raise InvalidInput(f"{path.name} is empty")
+            case _:
+                raise _wrong_form(path.name)
 
 
 def _apart(stream: JsonStream, spool: Spool) -> Iterator[object]:
@@ -147,7 +150,7 @@ def _apart(stream: JsonStream, spool: Spool) -> Iterator[object]:
         if part == "sessions":
             places.update((id, spool.put(stream.value())) for id in stream.members())
         elif part == "questions":
-            questions = list(stream.entries())
+            questions = [stream.value(f"question {number}") for number in stream.entries()]
         else:
             stream.value()
     if questions is None:

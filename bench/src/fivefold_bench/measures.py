@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from itertools import islice
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 from zlib import crc32
 
@@ -87,10 +87,35 @@ def new_questions(count: int, seed: int = 11) -> list[str]:
     return [f"{chance.choice(queries)} {chance.choice(words)} {number}" for number in range(count)]
 
 
+FIRST = (
+    "Ada Bo Cleo Dara Edo Fay Gus Hana Ida Jon Kim Lou Mae Ned Ola Pia Quin Rosa Sol Tia Uma Vik Wyn Yan Zoe".split()
+)
+LAST = (
+    "Adeyo Brandt Castel Dunmore Eskola Farrow Gantz Holm Ibarra Jensen Kovac Lindt Moreau Novak Okoye Prasad".split()
+)
+FACTS = (
+    ("{} lives in Leeds, above the bakery.", "Where does {} live?"),
+    ("{} plays the cello in an orchestra.", "Which instrument does {} play?"),
+    ("{} is allergic to peanuts.", "What is {} allergic to?"),
+    ("{} works as a nurse at the harbour clinic.", "What does {} do for a living?"),
+    ("{} drives an old red tractor.", "What does {} drive?"),
+    ("{} was born in Tromsø.", "Where was {} born?"),
+)
+"""What is known of a person, and the question that it answers."""
+
+
+def facts(count: int, *, known: bool) -> list[tuple[str, str]]:
+    """Statements and their questions, each once: of people whose statements are stored, or of those nobody tells of."""
+    people = [f"{first} {last}" for last in LAST[not known :: 2] for first in FIRST[not known :: 2]]
+    pairs = ((text.format(who), question.format(who)) for text, question in FACTS for who in people)
+    return list(islice(pairs, count))
+
+
 class VariedSample:
     """Readings without a model's cost: a real one of the sample, moved a little. Questions are really read.
 
-    For timing only: what a memory holds, vector and token vectors, has its real size, and a recall its real work.
+    For timing only: what a memory holds, vector and token vectors, has its real size, and a recall its real work. While
+    `exact` is set, what is written is really read too.
     """
 
     pin = "bench-varied-sample@2"
@@ -99,12 +124,15 @@ class VariedSample:
     def __init__(self, real: Readings | None = None) -> None:
         """`real` are the sample's readings where they are at hand; else they are made once."""
         self._given = real
+        self.exact = False
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         vectors, _ = self._varied(texts)
         return vectors
 
     def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        if self.exact:
+            return read_passages(embedder(DEFAULT), passages)
         vectors, tokens = self._varied([passage.text for passage in passages])
         return [Reading(vector, packed) for vector, packed in zip(vectors, tokens, strict=True)]
 
@@ -141,12 +169,13 @@ PUBLISHED_P99 = 50
 PUBLISHED_MEMORIES = 10_000_000
 """The memories among which its document reports them (R11)."""
 
-MOST_READINGS = 100
+MAX_READINGS = 100
 """Recalls measured in which a model reads fifty texts each time."""
 
 
 WHOLE, WHOLE_LOW = "recall default, encoding and ranking included", "recall default, low effort, all included"
 READ_AGAIN = "recall recall, the best 50 read, all included"
+ANSWERED, UNANSWERED = "recall default, a memory answers", "recall default, no memory answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +191,10 @@ class Fit(Value):
 
 @dataclass(frozen=True, slots=True)
 class Measure(Value):
-    """One figure, its limit, and whether it meets the limit. Only times have a tail; only extrapolated ones a fit."""
+    """One figure, its limit, and whether it meets the limit. Only times have a tail; only extrapolated ones a fit.
+
+    `cpu` is the middle of the processor time of a call in milliseconds, all threads together, where it is measured.
+    """
 
     what: str
     memories: int
@@ -173,6 +205,7 @@ class Measure(Value):
     bar: str
     ok: bool | None
     fit: Fit | None = None
+    cpu: float | None = None
 
 
 def figure(what: str, memories: int, value: float, unit: str, bar: str = "", ok: bool | None = None) -> Measure:
@@ -234,7 +267,7 @@ def filtered_recall(engine: Engine, size: int, rounds: int, limit: float | None)
 def read_again(engine: Engine, size: int, rounds: int) -> Measure:
     """Recipe `recall` with its fifty best read by the cross-encoder, new questions, all included (R11)."""
     recipe = load_recipe("recall", {"rerank.cross_encoder.effort": "normal"})
-    ms = ask_new(partial(whole_recall, engine, recipe), min(rounds, MOST_READINGS))
+    ms = ask_new(partial(whole_recall, engine, recipe), min(rounds, MAX_READINGS))
     return times(READ_AGAIN, size, ms, limit_p99=PUBLISHED_P99)
 
 
@@ -244,6 +277,23 @@ def whole_recalls(
     """Recipe `default` from call to answer, new questions, at normal and at low effort; the limits are of the first."""
     yield times(WHOLE, size, ask_new(partial(whole_recall, engine, "default"), rounds), *limits)
     yield times(WHOLE_LOW, size, ask_new(partial(whole_recall, engine, "default", effort="low"), rounds))
+
+
+def answered_recalls(engine: Engine, model: VariedSample, size: int, rounds: int) -> Iterator[Measure]:
+    """Recipe `default` asked what a memory answers, and the same of people nobody tells of; all new, all included."""
+    model.exact = True
+    engine.remember_many([text for text, _ in facts(rounds + WARM, known=True)])
+    model.exact = False
+    for what, known in ((ANSWERED, True), (UNANSWERED, False)):
+        ms, cpu, found = [], [], 0
+        for _, question in facts(rounds + WARM, known=known):
+            start, worked = perf_counter(), process_time()
+            answer = engine.recall(question)
+            ms.append((perf_counter() - start) * 1000)
+            cpu.append((process_time() - worked) * 1000)
+            found += answer.found
+        yield replace(times(what, size, ms[WARM:]), cpu=float(np.median(cpu[WARM:])))
+        yield figure(f"{what}: said to be answered", size, 100 * found / len(ms), "%")
 
 
 def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:

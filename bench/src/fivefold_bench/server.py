@@ -29,6 +29,7 @@ from fivefold_bench.measures import (
     Measure,
     Readings,
     VariedSample,
+    answered_recalls,
     ask_rounds,
     figure,
     filtered_recall,
@@ -67,9 +68,11 @@ def measure_server(
     warm_up(VariedSample())
     for size in sorted(sizes):
         with _own_store(dsn) as (store, _):
-            engine = Engine(store, embedder=VariedSample())
+            model = VariedSample()
+            engine = Engine(store, embedder=model)
             engine.configure(find_changes=False, find_repeats=False)  # as on SQLite: both have models read texts
             yield from _measure_one(engine, store, size, rounds, progress)
+            yield from answered_recalls(engine, model, size, rounds)
     with _own_store(dsn) as (store, location):
         yield from _crowd(store, location, crowd or Crowd(), progress)
 

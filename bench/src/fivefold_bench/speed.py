@@ -25,11 +25,14 @@ from fivefold.values.filters import Filter
 from fivefold.values.vectors import Passage
 from fivefold_bench.large import measure_large
 from fivefold_bench.measures import (
+    FIRST,
+    LAST,
     MINUTE,
     SESSION,
     START,
     Measure,
     VariedSample,
+    answered_recalls,
     ask_rounds,
     figure,
     filtered_recall,
@@ -44,13 +47,6 @@ from fivefold_bench.measures import (
 )
 
 # A crowd of entities around the memories of a speed measurement: rows written straight into the tables.
-
-FIRST = (
-    "Ada Bo Cleo Dara Edo Fay Gus Hana Ida Jon Kim Lou Mae Ned Ola Pia Quin Rosa Sol Tia Uma Vik Wyn Yan Zoe".split()
-)
-LAST = (
-    "Adeyo Brandt Castel Dunmore Eskola Farrow Gantz Holm Ibarra Jensen Kovac Lindt Moreau Novak Okoye Prasad".split()
-)
 
 
 def name(number: int) -> str:
@@ -125,11 +121,12 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
             engine = Engine(store, embedder=model)
             engine.configure(find_changes=False, find_repeats=False)  # the writing with models compares texts as well
             try:
-                yield from _measure_one(engine, store, size, rounds, progress)
+                yield from _measure_one(engine, store, model, size, rounds, progress)
             finally:
                 engine.close()
     yield _writing(min(WRITTEN, max(sizes)), progress)
-    yield _encoding(rounds)
+    once = partial(milliseconds, read_question, embedder(DEFAULT))
+    yield times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
     yield from _reranking(min(rounds, 60))
 
 
@@ -141,7 +138,9 @@ def warm_up(model: VariedSample) -> None:
     engine.close()
 
 
-def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
+def _measure_one(
+    engine: Engine, store: SqliteStore, model: VariedSample, size: int, rounds: int, progress: bool
+) -> Iterator[Measure]:
     rate = write_rate(engine, size, progress)
     yield figure("write, no embedding", size, rate, "/s", "≥ 2,000", rate >= 2000)
     with store.connections.writer() as connection:
@@ -158,6 +157,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     yield read_again(engine, size, rounds)
     yield _plain_knn(engine, store, size, rounds)
     yield from measure_large(store, size, rounds)
+    yield from answered_recalls(engine, model, size, rounds)
     yield from _understanding(engine, store, size, rounds)
 
 
@@ -214,13 +214,11 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
     assert space is not None
     vectors = VariedSample().embed([question.query for question in sample.questions()])
 
-    def once(question: str) -> float:
-        start = perf_counter()
+    def once(question: str) -> None:
         with store.connections.reader() as connection:
             knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, ALL)
-        return (perf_counter() - start) * 1000
 
-    return times("baseline: vec0 alone", size, ask_rounds(once, rounds))
+    return times("baseline: vec0 alone", size, ask_rounds(partial(milliseconds, once), rounds))
 
 
 def _writing(count: int, progress: bool) -> Measure:
@@ -242,11 +240,6 @@ def _writing(count: int, progress: bool) -> Measure:
             engine.close()
     rate = count / seconds
     return figure(f"write with {DEFAULT}, batches", 0, rate, "turns/s", "≥ 120", rate >= 120)
-
-
-def _encoding(rounds: int) -> Measure:
-    once = partial(milliseconds, read_question, embedder(DEFAULT))
-    return times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
 
 
 def _reranking(rounds: int) -> Iterator[Measure]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli import terminal
-from fivefold.cli.app import say
+from fivefold.cli.output import say
 from fivefold.cli.terminal import counted, hang, line
 from fivefold.text.display import visible
 from fivefold.values.serialize import Json
@@ -150,14 +150,14 @@ def show_measures(found: list[Measure]) -> None:
         ends = (item.bar, mark) if last is None else (last,)
         return (item.what, f"{item.memories:,}" if item.memories else "", *cells, item.unit, *ends)
 
-    right = ("memories", "value", "p50", "p95", "p99", "slope", "last slope")
+    right = ("memories", "value", "p50", "p95", "p99", "CPU", "slope", "last slope")
     values = [item for item in found if item.p95 is None and item.fit is None]
     columns: tuple[str, ...] = ("measure", "memories", "value", "", "bar", "")
     terminal.table(columns, [row(item, f"{item.p50:,.2f}") for item in values], right)
     line("")
-    columns = ("measure", "memories", "p50", "p95", "p99", "", "bar", "")
+    columns = ("measure", "memories", "p50", "p95", "p99", "CPU", "", "bar", "")
     spreads = [
-        row(item, *(f"{value:,.2f}" for value in (item.p50, item.p95, item.p99) if value is not None))
+        row(item, *("" if value is None else f"{value:,.2f}" for value in (item.p50, item.p95, item.p99, item.cpu)))
         for item in found
         if item.p95 is not None
     ]
@@ -186,10 +186,9 @@ def _mark(ok: bool) -> str:
 def show_faults(result: FaultReport) -> None:
     numbers = ("kills", "failures", "acknowledged", "cut off", "lost", "half-written", "doctor clean")
     total = result.total
-    rows = []
-    for row in (*result.operations, total):
-        counts = (row.kills, row.failures, row.acknowledged, row.cut_off, row.lost, row.half_written, row.clean)
-        rows.append((row.operation, *(f"{count:,}" for count in counts), _mark(row.ok)))
+    rows = [
+        (row.operation, *(f"{count:,}" for count in row.counts), _mark(row.ok)) for row in (*result.operations, total)
+    ]
     terminal.table(("operation", *numbers, ""), rows, right=numbers)
     line("")
     say(f"{total.kills:,} kills and {total.failures:,} failures in {result.seconds:,.0f} s, seed {result.seed}")
@@ -250,10 +249,12 @@ def _complain(problems: Sequence[str]) -> None:
 
 
 def show_peers(report: PeerReport, out: Path | None) -> None:
-    from fivefold_bench.peers.report import COLUMNS, NUMBERS, cells, sentence
+    from fivefold_bench.peers.report import COLUMNS, NUMBERS, cells, remarks, sentence
 
     terminal.table(COLUMNS, [cells(row) for row in report.rows], right=NUMBERS)
     line("")
+    for note in remarks(report.rows):
+        hang("", note, further=2)
     for item in report.comparisons:
         say(f"{' ' if item.ok is None else _mark(item.ok)} {sentence(item)}")
     say(f"{report.cores} cores; {report.busy:g} processes wanted one when the run began")

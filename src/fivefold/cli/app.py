@@ -1,9 +1,8 @@
-"""The `fivefold` command and what all its commands share: store, namespace, JSON, errors in plain words."""
+"""The `fivefold` command and what all its commands share: options, store, namespace, errors in plain words."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shlex
@@ -11,139 +10,42 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.main import get_command
 
-from fivefold.errors import Call, DamagedStore, FivefoldError, InvalidFile, NotFound, TargetExists, UnfinishedCopy
-from fivefold.text.display import escaped, visible
+from fivefold.cli.output import complain, kind, phrase, print_json, say
+from fivefold.errors import FivefoldError, NotFound, StoreError
+from fivefold.text.display import visible
 
 if TYPE_CHECKING:
+    from fivefold.cli import terminal as _terminal
     from fivefold.engine import Engine
 
+    terminal = _terminal
+else:
 
-# Errors in the terms of the command line: options instead of fields, commands instead of calls.
+    class _Terminal:
+        """The functions of that module, which loads when one of them is called: help and JSON need none."""
 
-OPTIONS = {
-    "event_at": "--at",
-    "expires_at": "--expires",
-    "format": "--from",
-    "k": "-k",
-    "ks": "--k",
-    "overrides": "--set",
-    "recent_turns": "--recent",
-    "session_id": "--session",
-    "token_budget": "--budget",
-    "turn_index": "--turn",
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (
-            "ablate",
-            "budgets",
-            "dsn",
-            "effort",
-            "filter",
-            "id",
-            "importance",
-            "jobs",
-            "kind",
-            "limit",
-            "metadata",
-            "min_chance",
-            "mix",
-            "now",
-            "origin",
-            "out",
-            "port",
-            "recipes",
-            "replace",
-            "restart",
-            "seed",
-            "since",
-            "speaker",
-            "tag",
-            "text",
-            "type",
-            "unit",
-            "until",
-            "valid_from",
-            "valid_to",
-        )
-    },
-}
-"""The option for each field of the library."""
+        def __getattr__(self, name: str) -> Any:
+            def call(*values: Any, **named: Any) -> Any:
+                return getattr(import_module("fivefold.cli.terminal"), name)(*values, **named)
 
-COMMANDS = {
-    "Keyring.create": "fivefold keys create NAME --role admin --all --store {location}",
-    "Keyring.keys": "fivefold keys list",
-    "distribute": "fivefold db distribute",
-    "doctor": "fivefold doctor --repair",
-    "migrate": "fivefold migrate",
-    "salvage": "fivefold doctor --salvage NEW --store {location}",
-    "reembed": "fivefold reembed {embedder} --namespace {namespace}",
-}
-"""The command for each call of the library, filled with the call's arguments and the error's data."""
+            return call
 
-
-REFINED = (DamagedStore, InvalidFile, TargetExists, UnfinishedCopy)
-
-
-def phrase(error: FivefoldError) -> str:
-    """The error as the command line says it."""
-
-    def command(call: Call) -> str:
-        if not call.name:
-            return " ".join(map(_argument, call.arguments, call.arguments.values()))
-        data = {**vars(error), **call.arguments}
-        quoted = {name: shlex.quote(str(value)) for name, value in data.items()}
-        return COMMANDS[call.name].format_map(quoted) if call.name in COMMANDS else str(call)
-
-    return error.message(option, command)
-
-
-def kind(error: FivefoldError) -> str:
-    """The name of its class; a class that only refines another goes by the name of that one."""
-    return next(cls.__name__ for cls in type(error).__mro__ if cls not in REFINED)
-
-
-def phrase_note(note: str) -> str:
-    """A note of a report, which may begin with a field."""
-    field, space, rest = note.partition(" ")
-    return f"{option(field)}{space}{rest}"
-
-
-def option(field: str) -> str:
-    """The option for a field, or for the list it is an entry of."""
-    name, bracket, place = field.partition("[")
-    return f"{OPTIONS.get(name, name)}{bracket}{place}"
-
-
-def _argument(name: str, value: object) -> str:
-    return option(name) if value is True else f"{option(name)} {value}"
+    terminal = _Terminal()
 
 
 COMMAND_MODULES = (
-    "demo",
-    "write",
-    "transfer",
-    "read",
-    "chat",
-    "evaluate",
-    "recipes",
-    "browse",
-    "graph",
-    "learn",
-    "maintain",
-    "database",
-    "serve",
-    "hook",
-    "keys",
+    *("demo", "write", "transfer", "read", "chat", "evaluate", "recipes", "browse", "graph", "learn", "maintain"),
+    *("database", "serve", "hook", "keys"),
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
@@ -234,6 +136,7 @@ def command_tree(name: str | None = None) -> Callable[..., Any]:
     if not tree.registered_commands and not tree.registered_groups:
         tree.registered_commands, tree.registered_groups = [*app.registered_commands], [*app.registered_groups]
         add_commands(tree, None)
+    expand_groups(tree)
     return get_command(tree)
 
 
@@ -308,29 +211,8 @@ def opened(store: str | None, namespace: str, **options: Any) -> Iterator[Engine
         engine.close()
 
 
-@contextmanager
-def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Iterator[Engine]:
-    """As `opened`, for a store that exists: neither a store nor a namespace is created.
-
-    A namespace that is missing is an error, or with `anyway` a note in addition to the empty answer.
-    """
-    path = existing(store)
-    with opened(store, namespace) as engine:
-        if not engine.exists():
-            there = list_namespaces(engine)
-            contents = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
-            location = engine.location if path.startswith(ADDRESSES) else path
-            missing = f"there is no namespace {engine.namespace!r} in {location!r}; {contents}"
-            if not anyway:
-                raise NotFound(missing)
-            complain(missing)
-        yield engine
-
-
 def list_namespaces(engine: Engine) -> tuple[str, ...]:
     """The namespaces of the store; only this one where a role of least rights may not list them."""
-    from fivefold.errors import StoreError
-
     try:
         return engine.namespaces()
     except StoreError:
@@ -354,29 +236,72 @@ def place(store: str | None) -> str:
     return location
 
 
-def say(text: str) -> None:
-    sys.stdout.write(visible(text) + "\n")
-
-
-def complain(text: str) -> None:
-    sys.stderr.write(f"fivefold: {visible(text)}\n")
-
-
-def print_json(value: object) -> None:
-    sys.stdout.write(escaped(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
-
-
 # Options that several commands share, declared once as the fields of a dataclass.
+
+T = TypeVar("T")
+
+
+class Shown:
+    """Options of a command whose result is shown as JSON or as text."""
+
+    as_json: bool
+
+    def show(self, value: T, draw: Callable[[T], object]) -> None:
+        """Prints the value as JSON, or in the terminal as `draw` does."""
+        print_json(value) if self.as_json else draw(value)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions(Shown):
+    """A store, and JSON instead of text."""
+
+    store: StoreOption = None
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOptions(Shown):
+    """A namespace of a store, and JSON instead of text."""
+
+    store: StoreOption = None
+    namespace: NamespaceOption = "default"
+    as_json: JsonOption = False
+
+    @contextmanager
+    def reading(self, *, anyway: bool = False) -> Iterator[Engine]:
+        """The engine of a store that exists. A missing namespace is an error, or with `anyway` only a note."""
+        path = existing(self.store)
+        with opened(self.store, self.namespace) as engine:
+            if not engine.exists():
+                there = list_namespaces(engine)
+                contents = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
+                location = engine.location if path.startswith(ADDRESSES) else path
+                missing = f"there is no namespace {engine.namespace!r} in {location!r}; {contents}"
+                if not anyway:
+                    raise NotFound(missing)
+                complain(missing)
+            yield engine
 
 
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:
     """The command, with an option for each field of its parameters that are dataclasses, in their place."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    if not groups:
+        return function
     parameters: list[Parameter] = []
     for name, parameter in signature(function).parameters.items():
         if name in groups:
-            parameters += _options(groups[name])
+            options = get_type_hints(groups[name], include_extras=True)
+            parameters += [
+                Parameter(
+                    option.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=Parameter.empty if option.default is MISSING else option.default,
+                    annotation=options[option.name],
+                )
+                for option in fields(groups[name])
+            ]
         else:
             parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
 
@@ -393,13 +318,12 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _options(group: Any) -> list[Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(option.name, Parameter.KEYWORD_ONLY, default=_default(option), annotation=hints[option.name])
-        for option in fields(group)
-    ]
-
-
-def _default(option: Field[Any]) -> Any:
-    return Parameter.empty if option.default is MISSING else option.default
+def expand_groups(tree: typer.Typer) -> None:
+    """Gives each command of a tree its options."""
+    for info in tree.registered_commands:
+        info.callback = info.callback and with_groups(info.callback)
+    if (own := tree.registered_callback) and own.callback:
+        own.callback = with_groups(own.callback)
+    for group in tree.registered_groups:
+        if group.typer_instance is not None:
+            expand_groups(group.typer_instance)

@@ -8,18 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.app import (
-    FullOption,
-    JsonOption,
-    NamespaceOption,
-    StoreOption,
-    app,
-    existing,
-    list_namespaces,
-    print_json,
-    reading,
-    say,
-)
+from fivefold.cli.app import FullOption, SpaceOptions, StoreOptions, app, existing, list_namespaces, terminal
+from fivefold.cli.output import say
+from fivefold.cli.write import MemoryArgument
 from fivefold.errors import InvalidInput
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
@@ -29,22 +20,16 @@ CursorOption = Annotated[
 
 
 @app.command()
-def get(
-    id: Annotated[str, typer.Argument(help="The memory's id")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
-) -> None:
+def get(id: MemoryArgument, space: SpaceOptions) -> None:
     """Show one memory in full."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         memory, links = engine.get(id), engine.history(id).links
-    if as_json:
-        print_json(memory.to_dict())
-    else:
-        from fivefold.cli import memory_view
 
-        memory_view.memory(memory)
-        memory_view.links(links)
+    def draw(_: object) -> None:
+        terminal.memory(memory)
+        terminal.links(links)
+
+    space.show(memory, draw)
 
 
 @app.command("list")
@@ -66,12 +51,11 @@ def list_(
     limit: LimitOption = 20,
     cursor: CursorOption = None,
     full: FullOption = False,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """List memories, latest first."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         memories = engine.memories(
             kind=kind,  # type: ignore[arg-type]
             type=type,  # type: ignore[arg-type]
@@ -86,47 +70,32 @@ def list_(
             cursor=cursor,
             limit=limit,
         )
-    if as_json:
-        print_json(memories.to_dict())
-    else:
-        from fivefold.cli import memory_view
-
-        memory_view.memories(memories, full)
+    space.show(memories, lambda page: terminal.memories(page, full))
 
 
 @app.command()
-def sessions(
-    limit: LimitOption = 20,
-    cursor: CursorOption = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
-) -> None:
+def sessions(limit: LimitOption = 20, cursor: CursorOption = None, *, space: SpaceOptions) -> None:
     """List conversations, latest first."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         page = engine.sessions(limit, cursor)
-    if as_json:
-        print_json(page.to_dict())
-    else:
-        from fivefold.cli import terminal
 
+    def draw(_: object) -> None:
         rows = [(s.id, s.turns, terminal.day(s.started_at), terminal.day(s.ended_at)) for s in page]
         terminal.table(("session", "turns", "started", "ended"), rows, right=("turns",))
         terminal.next_page(page)
 
+    space.show(page, draw)
+
 
 @app.command()
-def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
+def stats(space: SpaceOptions) -> None:
     """Show what a namespace holds and has learned, and which others there are."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         figures, learned, namespaces = engine.stats(), engine.learned(), list_namespaces(engine)
-    if as_json:
-        print_json({**figures.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
-    else:
-        from fivefold.cli import memory_view
-        from fivefold.cli.learn import lines
+    from fivefold.cli.learn import lines
 
-        memory_view.stats(figures, lines(learned), namespaces)
+    shown = {**figures.to_dict(), "learned": learned, "namespaces": namespaces}
+    space.show(shown, lambda _: terminal.stats(figures, lines(learned), namespaces))
 
 
 # `fivefold namespaces`: which there are, and one of them deleted for good.
@@ -136,60 +105,54 @@ app.add_typer(namespaces, name="namespaces")
 
 
 @namespaces.callback(invoke_without_command=True)
-def _namespaces(ctx: typer.Context, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def _namespaces(ctx: typer.Context, options: StoreOptions) -> None:
     """List the namespaces of a store, or delete one."""
     if ctx.invoked_subcommand is None:
-        show_namespaces(store, as_json)
-    elif store is not None or as_json:
+        show_namespaces(options)
+    elif options != StoreOptions():
         raise typer.BadParameter(f"options stand after {ctx.invoked_subcommand!r}")
 
 
 @namespaces.command("list")
-def show_namespaces(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def show_namespaces(options: StoreOptions) -> None:
     """List the namespaces of a store, each with the number of its memories."""
     from fivefold.engine import store as open_shared
 
-    with open_shared(existing(store)) as opened:
+    with open_shared(existing(options.store)) as opened:
         counts = [(name, opened.namespace(name).stats().memories) for name in opened.namespaces()]
-    if as_json:
-        print_json([{"namespace": name, "memories": count} for name, count in counts])
-        return
-    if not counts:
-        say("There are no namespaces yet; `fivefold add TEXT` makes the first one.")
-        return
-    from fivefold.cli import terminal
 
-    terminal.table(("namespace", "memories"), [(name, f"{count:,}") for name, count in counts], right=("memories",))
+    def draw(_: object) -> None:
+        if counts:
+            rows = [(name, f"{count:,}") for name, count in counts]
+            terminal.table(("namespace", "memories"), rows, right=("memories",))
+        else:
+            say("There are no namespaces yet; `fivefold add TEXT` makes the first one.")
+
+    options.show([{"namespace": name, "memories": count} for name, count in counts], draw)
 
 
 @namespaces.command()
 def delete(
     name: Annotated[str, typer.Argument(help="The namespace")],
     yes: Annotated[bool, typer.Option("--yes", help="Delete it without asking")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Delete a namespace with everything in it, for good; the audit log says so."""
     from fivefold.engine import store as open_shared
 
-    with open_shared(existing(store)) as opened:
+    def memories(count: int) -> str:
+        return f"{count:,} {'memory' if count == 1 else 'memories'}"
+
+    with open_shared(existing(options.store)) as opened:
         if not yes:
-            _confirm(name, opened.namespace(name).stats().memories)
+            count = opened.namespace(name).stats().memories
+            if not sys.stdin.isatty():
+                raise typer.BadParameter("it deletes for good; repeat it with --yes to confirm")
+            typer.confirm(f"Delete namespace {name!r} with {memories(count)} for good?", abort=True, err=True)
         count = opened.delete_namespace(name)
-    if as_json:
-        print_json({"namespace": name, "memories": count})
-    else:
-        say(f"deleted: namespace {name!r} with {_memories(count)}")
-
-
-def _confirm(name: str, count: int) -> None:
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("it deletes for good; repeat it with --yes to confirm")
-    typer.confirm(f"Delete namespace {name!r} with {_memories(count)} for good?", abort=True, err=True)
-
-
-def _memories(count: int) -> str:
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+    done = {"namespace": name, "memories": count}
+    options.show(done, lambda _: say(f"deleted: namespace {name!r} with {memories(count)}"))
 
 
 # `fivefold settings`: look at and change what a namespace has set.
@@ -200,26 +163,19 @@ def settings(
     changes: Annotated[
         list[str] | None, typer.Argument(help="NAME=VALUE to set, NAME= to bring the default back", show_default=False)
     ] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Show the settings of a namespace, or change them."""
     values = dict(_change(text) for text in changes or ())
-    with reading(store, namespace, anyway=bool(values)) as engine:
+    with space.reading(anyway=bool(values)) as engine:
         current = engine.configure(**values) if values else engine.settings
-    if as_json:
-        print_json(current.to_dict())
-        return
-    from fivefold.cli import terminal
-    from fivefold.settings import Settings
-
-    default = Settings().to_dict()
+    default = type(current)().to_dict()
     rows = [
         (name, value, "" if value == default[name] else f"default {default[name]}")
         for name, value in current.to_dict().items()
     ]
-    terminal.table(("setting", "value", ""), rows)
+    space.show(current, lambda _: terminal.table(("setting", "value", ""), rows))
 
 
 def _change(text: str) -> tuple[str, Any]:

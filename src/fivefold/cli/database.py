@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import ADDRESSES, JsonOption, StoreOption, app, place, print_json, say
-from fivefold.cli.terminal import line, table
+from fivefold.cli.app import ADDRESSES, StoreOptions, app, place, terminal
+from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,16 +29,13 @@ SHARDS = 32
 
 
 @db.command()
-def status(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def status(options: StoreOptions) -> None:
     """Show versions, sizes, indexes and replicas, and on Citus the nodes with their shards."""
-    with _postgres(store) as postgres:
+    with _postgres(options.store) as postgres:
         from fivefold.stores.postgres.status import status_of
 
         report = status_of(postgres)
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        show_status(report)
+    options.show(report, show_status)
 
 
 @db.command()
@@ -46,26 +43,26 @@ def distribute(
     shards: Annotated[
         int, typer.Option("--shards", min=1, max=64_000, help="Parts to make, for all nodes there will ever be")
     ] = SHARDS,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Spread the store over the nodes of a Citus cluster, each namespace on one shard."""
-    with _postgres(store) as postgres:
+    with _postgres(options.store) as postgres:
         from fivefold.stores.postgres.citus import distribute as spread
         from fivefold.stores.postgres.schema import TABLES
         from fivefold.text.display import bar
 
         with (
             postgres.administration() as connection,
-            bar("Distributing tables", len(TABLES) + 1, show=_is_terminal()) as advance,
+            bar("Distributing tables", len(TABLES) + 1, show=sys.stderr.isatty()) as advance,
         ):
             result = spread(connection, postgres.location, postgres.options, shards, advance)
-    if as_json:
-        print_json(result.to_dict())
-    elif result.tables:
-        say(f"{len(result.tables)} tables are distributed over {result.shards} shards; restart what has the store open")
-    else:
-        say(f"the store was distributed already, over {result.shards} shards")
+    told = f"the store was distributed already, over {result.shards} shards"
+    if result.tables:
+        told = (
+            f"{len(result.tables)} tables are distributed over {result.shards} shards; restart what has the store open"
+        )
+    options.show(result, lambda _: say(told))
 
 
 @db.command()
@@ -73,26 +70,22 @@ def rebalance(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait until all shards are moved, or let it go on alone")
     ] = True,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Let Citus move shards until all nodes have an equal share; recalls and writes go on."""
-    with _postgres(store) as postgres:
+    with _postgres(options.store) as postgres:
         from fivefold.stores.postgres import citus
         from fivefold.text.display import bar
 
         with postgres.administration() as connection:
             run = citus.start_rebalance(connection, postgres.location, postgres.options)
-            with bar("Moving shards", run.moves if wait else 0, show=_is_terminal()) as advance:
+            with bar("Moving shards", run.moves if wait else 0, show=sys.stderr.isatty()) as advance:
                 for now in citus.watch_rebalance(connection, run) if wait else ():
                     advance(now.done - run.done)
                     run = now
-    if as_json:
-        print_json(run.to_dict())
-    elif run.job is None:
-        say("the shards are balanced; nothing was moved")
-    else:
-        say(f"rebalance {run.job} {run.state}: {run.done} of {run.moves} shards moved")
+    told = f"rebalance {run.job} {run.state}: {run.done} of {run.moves} shards moved"
+    options.show(run, lambda _: say(told if run.job is not None else "the shards are balanced; nothing was moved"))
     if run.state in ("failed", "cancelled"):
         raise typer.Exit(1)
 
@@ -115,17 +108,13 @@ def _postgres(store: str | None) -> Iterator[PostgresStore]:
         handle.close()
 
 
-def _is_terminal() -> bool:
-    return sys.stderr.isatty()
-
-
 # How `fivefold db status` looks.
 
 
 def show_status(report: Status) -> None:
     """The server, then what lies on it, and last the cluster, if it is one."""
     namespaces = "not known while a node is away" if report.namespaces is None else f"{report.namespaces:,}"
-    table(
+    terminal.table(
         ("", ""),
         [
             ("PostgreSQL", report.server),
@@ -136,31 +125,24 @@ def show_status(report: Status) -> None:
             *_cluster(report.citus),
         ],
     )
-    line("")
+    terminal.line("")
     rows = [(item.name, f"{item.rows:,}", size(item.bytes)) for item in report.tables]
-    table(("table", "rows, about", "size"), rows, right=("rows, about", "size"))
+    terminal.table(("table", "rows, about", "size"), rows, right=("rows, about", "size"))
     if report.indexes:
-        line("")
-        table(("index", "m", "ef construction", "state"), [_index(item) for item in report.indexes])
+        terminal.line("")
+        terminal.table(("index", "m", "ef construction", "state"), [_index(item) for item in report.indexes])
         if any(item.state != "serves" for item in report.indexes):
-            line("fivefold maintain does the maintenance.", "dim")
+            terminal.line("fivefold maintain does the maintenance.", "dim")
     if report.replicas:
-        line("")
-        table(("replica", "behind"), [(item.address, _behind(item)) for item in report.replicas])
+        terminal.line("")
+        terminal.table(("replica", "behind"), [(item.address, _behind(item)) for item in report.replicas])
     if report.citus is not None:
-        line("")
-        table(
+        terminal.line("")
+        terminal.table(
             ("node", "role", "answers", "shards", "size", "lexical index"),
             [
-                (
-                    node.address,
-                    node.role,
-                    "yes" if node.answers else "no",
-                    node.shards,
-                    size(node.bytes),
-                    _lexical_index(node),
-                )
-                for node in report.citus.nodes
+                (n.address, n.role, "yes" if n.answers else "no", n.shards, size(n.bytes), _lexical_index(n))
+                for n in report.citus.nodes
             ],
             right=("shards", "size"),
         )

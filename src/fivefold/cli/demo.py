@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, app, named_store, opened, print_json
+from fivefold.cli.app import JsonOption, NamespaceOption, app, named_store, opened, terminal
+from fivefold.cli.output import print_json
 
 QUESTIONS = ("q01", "q04", "q07", "q36", "q17", "q24")
 """An identifier, a constant, an allergy, a new number, a change of mind, and what was said last week."""
@@ -42,21 +43,18 @@ def demo(
             questions = [question for question in sample.questions() if question.id in QUESTIONS]
             answers = [engine.recall(question.query, k=k, now=question.now) for question in questions]
     if as_json:
-        print_json({"report": report.to_dict(), "recalls": [answer.summary() for answer in answers]})
+        print_json({"report": report, "recalls": [answer.brief for answer in answers]})
         return
-    from fivefold.cli import memory_view, terminal
-    from fivefold.cli.read import show_recall
-
     sessions = len({record["session_id"] for record in records if record.get("session_id")})
     terminal.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
     if report.stored:
-        memory_view.report(report)
+        terminal.report(report)
     else:
         terminal.line(f"All {len(records)} memories were in {path} already; nothing was added.")
     for answer in answers:
         terminal.line("")
         terminal.hang("? ", answer.query.text, "bold cyan")
-        show_recall(answer, verbose=verbose)
+        terminal.show_recall(answer, verbose=verbose)
     terminal.line("")
     terminal.line("Next, try:", "bold")
     for command in _next(store, namespace):

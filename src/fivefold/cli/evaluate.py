@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, app, print_json
+from fivefold.cli.app import JsonOption, app
+from fivefold.cli.output import print_json
 from fivefold.cli.recipes import RecipeOption, SetOption, recipe_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def evaluate(
 
     found = evaluate_file(file, chosen, embedder, progress=sys.stderr.isatty())
     if as_json:
-        print_json(found.to_dict())
+        print_json(found)
     else:
         _show(found, worst)
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading
+from fivefold.cli.app import SpaceOptions, app, terminal
+from fivefold.values.serialize import Value
 
 graph = typer.Typer(help="Look at the entity graph and put it right.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(graph, name="graph")
@@ -20,53 +21,44 @@ def show(
         str | None, typer.Argument(help="A name, an alias or an id; the most mentioned when left out")
     ] = None,
     limit: Annotated[int, typer.Option(help="How many")] = 20,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Show an entity with its relations, or the entities mentioned most."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         entities = engine.graph.entities(limit=limit) if who is None else [engine.graph.entity(_which(who))]
         edges = () if who is None else engine.graph.edges(entities[0].id, limit).items
-    if as_json:
-        print_json({"entities": [item.to_dict() for item in entities], "edges": [edge.to_dict() for edge in edges]})
-        return
-    from fivefold.cli import terminal
 
-    rows = [(item.id, item.name, item.kind, item.links, ", ".join(item.aliases)) for item in entities]
-    terminal.table(("id", "name", "kind", "mentions", "also"), rows)
-    if edges:
+    def draw(_: object) -> None:
+        rows = [(item.id, item.name, item.kind, item.links, ", ".join(item.aliases)) for item in entities]
+        terminal.table(("id", "name", "kind", "mentions", "also"), rows)
         relations = [
             (e.id, e.source, e.relation, e.target, e.kind, f"{e.confidence:.2f}", terminal.day(e.valid_to))
             for e in edges
         ]
-        terminal.table(("edge", "source", "relation", "target", "kind", "confidence", "ended"), relations)
+        if relations:
+            terminal.table(("edge", "source", "relation", "target", "kind", "confidence", "ended"), relations)
+
+    space.show({"entities": entities, "edges": edges}, draw)
 
 
 @graph.command()
 def merge(
     kept: Annotated[str, typer.Argument(help="The entity that stays")],
     gone: Annotated[str, typer.Argument(help="The entity that was the same")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Make two entities one."""
-    with reading(store, namespace) as engine:
-        _done(engine.graph.merge(_which(kept), _which(gone)).to_dict(), as_json)
+    with space.reading() as engine:
+        space.show(engine.graph.merge(_which(kept), _which(gone)), _draw)
 
 
 @graph.command()
-def alias(
-    who: Who,
-    name: Annotated[str, typer.Argument(help="Another name for it")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
-) -> None:
+def alias(who: Who, name: Annotated[str, typer.Argument(help="Another name for it")], *, space: SpaceOptions) -> None:
     """Give an entity another name."""
-    with reading(store, namespace) as engine:
-        _done(engine.graph.alias(_which(who), name).to_dict(), as_json)
+    with space.reading() as engine:
+        space.show(engine.graph.alias(_which(who), name), _draw)
 
 
 @graph.command()
@@ -75,27 +67,20 @@ def relate(
     relation: Annotated[str, typer.Argument(help="Such as 'reports to'")],
     target: Who,
     until: Annotated[str | None, typer.Option("--until", help="When it ended, ISO 8601")] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Relate two entities."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         kind = "structural" if until is None else "lifecycle"
-        _done(
-            engine.graph.relate(_which(source), relation, _which(target), kind=kind, valid_to=until).to_dict(),  # type: ignore[arg-type]
-            as_json,
-        )
+        edge = engine.graph.relate(_which(source), relation, _which(target), kind=kind, valid_to=until)  # type: ignore[arg-type]
+    space.show(edge, _draw)
 
 
 def _which(text: str) -> str | int:
     return int(text) if text.isdigit() else text
 
 
-def _done(value: dict[str, object], as_json: bool) -> None:
-    if as_json:
-        print_json(value)
-        return
-    from fivefold.cli import terminal
-
-    terminal.table(("field", "value"), [(name, item) for name, item in value.items() if item not in (None, [])])
+def _draw(item: Value) -> None:
+    filled = [(name, value) for name, value in item.to_dict().items() if value not in (None, [])]
+    terminal.table(("field", "value"), filled)

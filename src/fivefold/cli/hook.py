@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from fivefold.cli.app import ADDRESSES, JsonOption, StoreOption, app, print_json, say
+from fivefold.cli.app import ADDRESSES, StoreOptions, app, terminal
+from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def hook(
         bool, typer.Option("--project", help="The configuration of the project in this folder, not of the user")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how the configuration would change")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Give a coding agent a memory: its hooks recall at each prompt and store what was said.
 
@@ -42,31 +43,25 @@ def hook(
     from fivefold.hooks.state import default_state
 
     if (agent, action) == (RETRY, ""):
-        _tell(manage.retry(default_state()), as_json)
+        options.show(manage.retry(default_state()), _tell)
         return
     if action not in ACTIONS:
         raise InvalidInput(f"{action!r} is unknown; it is one of {', '.join(ACTIONS)}", field="action")
     known, state = agent_named(agent), default_state()
     file = known.config_file(Path.cwd() if project else None)
     if action == "status":
-        found = manage.status(known, file, state, Path.cwd())
-        print_json(found.to_dict()) if as_json else _show(found, known.title)
+        options.show(manage.status(known, file, state, Path.cwd()), lambda found: _show(found, known.title))
         return
     if action == "install":
-        location = _location(store, state.settings_file)
+        location = _location(options.store, state.settings_file)
         change = manage.install(known, file, state, location, dry_run=dry_run)
     else:
         change = manage.uninstall(known, file, dry_run=dry_run)
-    if as_json:
-        print_json({"file": change.file, "changed": change.changes, "dry_run": dry_run, "diff": change.diff()})
-    else:
-        _changed(change, known.title, action, dry_run, state.settings().store)
+    shown = {"file": change.file, "changed": change.changes, "dry_run": dry_run, "diff": change.diff()}
+    options.show(shown, lambda _: _changed(change, known.title, action, dry_run, state.settings().store))
 
 
-def _tell(done: Drain, as_json: bool) -> None:
-    if as_json:
-        print_json(done.to_dict())
-        return
+def _tell(done: Drain) -> None:
     said = f"{done.stored} events are done with, {done.new} of them brought something new"
     say(said if done.stored or done.waiting else "nothing waits to be stored")
     if done.error is not None:
@@ -96,26 +91,21 @@ def _changed(change: FileChange, title: str, action: str, dry_run: bool, store: 
 
 
 def _show(found: HookStatus, title: str) -> None:
-    from fivefold.cli import terminal
-
+    waiting = "0"
+    if found.waiting_since is not None:
+        since = f"{found.waiting_since:%Y-%m-%d %H:%M} UTC"
+        waiting = f"{found.waiting}, the oldest since {since}; tried again by itself, or now by fivefold hook retry"
     rows = [
         ("configuration", found.file),
         ("installed", ", ".join(found.installed) or "none"),
-        *((("outdated", f"{', '.join(found.outdated)}; install again"),) if found.outdated else ()),
-        *((("missing", ", ".join(found.missing)),) if found.installed and found.missing else ()),
+        ("outdated", f"{', '.join(found.outdated)}; install again" if found.outdated else ""),
+        ("missing", ", ".join(found.missing) if found.installed else ""),
         ("store", found.settings.store),
         ("namespace here", found.namespace),
         ("resident process", "running" if found.running else "not running; the next event starts it"),
-        ("waiting to be stored", _waiting(found)),
-        *((("left in the spool", f"{', '.join(found.foreign)}; not events"),) if found.foreign else ()),
+        ("waiting to be stored", waiting),
+        ("left in the spool", f"{', '.join(found.foreign)}; not events" if found.foreign else ""),
         ("answers too late", str(found.late)),
-        *((("last error", found.last_error),) if found.last_error else ()),
+        ("last error", found.last_error or ""),
     ]
-    terminal.table((title, ""), rows)
-
-
-def _waiting(found: HookStatus) -> str:
-    if found.waiting_since is None:
-        return "0"
-    since = f"{found.waiting_since:%Y-%m-%d %H:%M} UTC"
-    return f"{found.waiting}, the oldest since {since}; tried again by itself, or now by fivefold hook retry"
+    terminal.table((title, ""), [row for row in rows if row[1]])

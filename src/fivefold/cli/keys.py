@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
+from fivefold.cli.app import StoreOptions, app, existing, place, terminal
+from fivefold.cli.output import say
 from fivefold.values.access import ALL, Role
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def create(
     expires: Annotated[
         str | None, typer.Option("--expires", help="It is refused from this time on, ISO 8601 in UTC [default: never]")
     ] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Create an API key. Its secret is shown only now; the store has only its hash."""
     from fivefold.service.keys import Keyring
@@ -43,69 +44,57 @@ def create(
 
     reached = _reached(namespace or [], every)
     until = None if expires is None else as_utc(expires, "--expires")[0]
-    with _opened(place(store)) as handle:
+    with _opened(place(options.store)) as handle:
         keyring = Keyring(handle)
         first = not keyring.any()
         key, secret = keyring.create(name, role, reached, until)
-    if as_json:
-        print_json({"key": key.to_dict(), "secret": secret})
-        return
-    say(secret)
-    say(f"Save it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
-    if first:
-        say("It is the first key: from now on nobody gets in without one, not even from this machine.")
+
+    def draw(_: object) -> None:
+        say(secret)
+        say(f"Save it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
+        if first:
+            say("It is the first key: from now on nobody gets in without one, not even from this machine.")
+
+    options.show({"key": key, "secret": secret}, draw)
 
 
 @keys.command("list")
-def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def list_(options: StoreOptions) -> None:
     """List the API keys, oldest first; their secrets are not known."""
     from fivefold.service.keys import Keyring
-
-    with _opened(existing(store)) as handle:
-        api_keys = Keyring(handle).keys()
-    if as_json:
-        print_json([key.to_dict() for key in api_keys])
-        return
-    if not api_keys:
-        say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
-        return
-    from fivefold.cli import terminal
     from fivefold.values.times import utc_now
 
-    now = utc_now()
-    terminal.table(
-        ("id", "name", "role", "namespaces", "state", "made", "expires", "last used"),
-        [
+    with _opened(existing(options.store)) as handle:
+        api_keys = Keyring(handle).keys()
+
+    def draw(_: object) -> None:
+        if not api_keys:
+            say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
+            return
+        now = utc_now()
+        columns = ("id", "name", "role", "namespaces", "state", "made", "expires", "last used")
+        rows = [
             (
-                key.id,
-                key.name,
-                key.role,
-                _reach(key),
-                key.state(now),
-                terminal.day(key.created_at),
-                terminal.day(key.expires_at),
-                terminal.day(key.last_used_at),
+                *(key.id, key.name, key.role, _reach(key), key.state(now)),
+                *map(terminal.day, (key.created_at, key.expires_at, key.last_used_at)),
             )
             for key in api_keys
-        ],
-    )
+        ]
+        terminal.table(columns, rows)
+
+    options.show(api_keys, draw)
 
 
 @keys.command()
 def revoke(
-    id: Annotated[str, typer.Argument(help="The key's id, as `fivefold keys list` shows it")],
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    id: Annotated[str, typer.Argument(help="The key's id, as `fivefold keys list` shows it")], *, options: StoreOptions
 ) -> None:
     """Refuse a key from now on, at once and for good."""
     from fivefold.service.keys import Keyring
 
-    with _opened(existing(store)) as handle:
+    with _opened(existing(options.store)) as handle:
         key = Keyring(handle).revoke(id)
-    if as_json:
-        print_json(key.to_dict())
-    else:
-        say(f"Key {key.id} ({key.name}) is refused since {key.revoked_at:%Y-%m-%d %H:%M} UTC.")
+    options.show(key, lambda _: say(f"Key {key.id} ({key.name}) is refused since {key.revoked_at:%Y-%m-%d %H:%M} UTC."))
 
 
 @app.command()
@@ -116,38 +105,28 @@ def audit(
     ] = None,
     namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only what was done in this one")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only what was done with the key of this id")] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Show who did what in a store that is served: writes, deletions, uses and changes of keys."""
     from fivefold.service.audit import Audit
 
-    with _opened(existing(store)) as handle:
+    with _opened(existing(options.store)) as handle:
         entries = Audit(handle).entries(limit, cursor, namespace, key)
-    if as_json:
-        print_json(entries.to_dict())
-        return
-    if not entries:
-        say("Nothing is noted.")
-        return
-    from fivefold.cli import terminal
 
-    terminal.table(
-        ("when", "key", "action", "namespace", "subject", "outcome"),
-        [
-            (
-                f"{entry.at:%Y-%m-%d %H:%M:%S}",
-                entry.key_id or "–",
-                entry.action,
-                entry.namespace or "–",
-                entry.subject or "–",
-                entry.outcome,
-            )
-            for entry in entries
-        ],
-    )
-    if entries.cursor is not None:
-        say(f"more with --cursor {entries.cursor}")
+    def draw(_: object) -> None:
+        if not entries:
+            say("Nothing is noted.")
+            return
+        rows = [
+            (f"{e.at:%Y-%m-%d %H:%M:%S}", e.key_id or "–", e.action, e.namespace or "–", e.subject or "–", e.outcome)
+            for e in entries
+        ]
+        terminal.table(("when", "key", "action", "namespace", "subject", "outcome"), rows)
+        if entries.cursor is not None:
+            say(f"more with --cursor {entries.cursor}")
+
+    options.show(entries, draw)
 
 
 @contextmanager

@@ -9,17 +9,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading, say
+from fivefold.cli.app import JsonOption, SpaceOptions, app, terminal
+from fivefold.cli.output import print_json, say
 from fivefold.errors import MissingExtra, NotFound
 
 if TYPE_CHECKING:
     from fivefold.learning.adaptation import Adaptation
     from fivefold.learning.training import LearnedFromUse
-    from fivefold.values.query import Weights
 
 train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(train, name="train")
@@ -30,6 +30,8 @@ TRAINING = Path("training/weights/train.py")
 NEEDED = ("torch", "onnx", "onnxscript")
 """The packages of the extra `train`."""
 
+SIGNALS = ("similarity", "recency", "frequency")
+
 
 @app.command()
 def weights(
@@ -38,27 +40,20 @@ def weights(
 ) -> None:
     """Show how much similarity, recency and frequency count for a question, as JSON."""
     from fivefold.models.embedders import DEFAULT, embed_texts, embedder
-    from fivefold.models.weights import predict
+    from fivefold.models.weights import intent, is_fallback, predict
     from fivefold.values.validate import checked_text
 
     text, model = checked_text(query, "the question"), embedder(DEFAULT)
-    print_json(_as_json(predict(text, embed_texts(model, [text])[0], model.pin)))
-
-
-def _as_json(weights: Weights) -> dict[str, Any]:
-    from fivefold.models.weights import intent, is_fallback
-
-    kind, _, name = weights.source.partition(" ")
-    return {
-        "weights": {
-            "similarity": round(weights.similarity, 4),
-            "recency": round(weights.recency, 4),
-            "frequency": round(weights.frequency, 4),
-        },
-        "intent": intent(weights),
-        "model": name if kind == "model" else f"none: {name}",
-        "fallback": is_fallback(weights),
-    }
+    found = predict(text, embed_texts(model, [text])[0], model.pin)
+    kind, _, name = found.source.partition(" ")
+    print_json(
+        {
+            "weights": {signal: round(getattr(found, signal), 4) for signal in SIGNALS},
+            "intent": intent(found),
+            "model": name if kind == "model" else f"none: {name}",
+            "fallback": is_fallback(found),
+        }
+    )
 
 
 @train.command("weights")
@@ -121,28 +116,26 @@ def checkout() -> Path:
 
 
 @train.command()
-def reranker(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
+def reranker(space: SpaceOptions) -> None:
     """Learn from feedback which memories are used; it serves only where it wins on feedback it has not seen."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         verdict = engine.train_reranker(progress=sys.stderr.isatty())
-    if as_json:
-        print_json(verdict.to_dict())
-    else:
-        say(verdict.describe())
+    space.show(verdict, lambda _: say(verdict.describe()))
 
 
 @train.command()
-def reset(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
+def reset(space: SpaceOptions) -> None:
     """Forget what was learned from use: the reranker and the correction of the weights. Feedback stays."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         before = engine.learned()
         engine.unlearn()
-    if as_json:
-        print_json({"namespace": namespace, "forgotten": before.to_dict()})
-        return
-    say(f"namespace {namespace!r} has forgotten what it had learned from use; its feedback stays")
-    for part, text in lines(before).items():
-        say(f"  {part}: {text}")
+
+    def draw(_: object) -> None:
+        say(f"namespace {space.namespace!r} has forgotten what it had learned from use; its feedback stays")
+        for part, text in lines(before).items():
+            say(f"  {part}: {text}")
+
+    space.show({"namespace": space.namespace, "forgotten": before}, draw)
 
 
 def lines(learned: LearnedFromUse) -> dict[str, str]:
@@ -153,15 +146,11 @@ def lines(learned: LearnedFromUse) -> dict[str, str]:
 
 def _correction(adaptation: Adaptation) -> str:
     """What the predicted weights are multiplied by, before they are scaled to add up to 1."""
-    from fivefold.cli.terminal import counted
-
-    feedback = counted(adaptation.count, "feedback", "feedbacks")
+    feedback = terminal.counted(adaptation.count, "feedback", "feedbacks")
     if not adaptation.count:
         return "as predicted: no feedback on recalls that predict them"
     if not adaptation.trust:
         return f"as predicted: a correction from {feedback} has predicted nothing better yet"
-    names = ("similarity", "recency", "frequency")
-    factors = ", ".join(
-        f"{name} × {exp(adaptation.trust * offset):.2f}" for name, offset in zip(names, adaptation.offsets, strict=True)
-    )
+    pairs = zip(SIGNALS, adaptation.offsets, strict=True)
+    factors = ", ".join(f"{name} × {exp(adaptation.trust * offset):.2f}" for name, offset in pairs)
     return f"{factors}; from {feedback}, trusted to {adaptation.trust:.0%}"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, existing, place, print_json, reading, say
+from fivefold.cli.app import SpaceOptions, StoreOptions, app, existing, place, terminal
+from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,48 +31,42 @@ def doctor(
         str | None,
         typer.Option("--salvage", help="Bring every readable memory of a damaged file into this new store instead"),
     ] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Check a store, and with --repair rebuild indexes, vectors and links from the memories."""
     if salvage is not None:
-        _salvage(existing(store), salvage, as_json)
+        _salvage(existing(space.store), salvage, space)
         return
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         findings = engine.doctor(repair=repair, progress=sys.stderr.isatty())
-    if as_json:
-        print_json([finding.to_dict() for finding in findings])
-    else:
-        from fivefold.cli import terminal
-
-        terminal.table(("", "check", "finding"), [("✓" if f.ok else "✗", f.check, f.detail) for f in findings])
+    rows = [("✓" if f.ok else "✗", f.check, f.detail) for f in findings]
+    space.show(findings, lambda _: terminal.table(("", "check", "finding"), rows))
     if not all(finding.ok for finding in findings):
-        if not as_json:
+        if not space.as_json:
             sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
             if any(finding.check in ("file", "checksums", "texts") and not finding.ok for finding in findings):
                 sys.stderr.write(f"The file itself is damaged; {SALVAGE}.\n")
         raise typer.Exit(1)
 
 
-def _salvage(source: str, target: str, as_json: bool) -> None:
+def _salvage(source: str, target: str, space: SpaceOptions) -> None:
     """Show what came along and what was lost; a loss or a note is an exit code of 1."""
     if "://" in source:
         raise InvalidInput("only a SQLite file can be salvaged; use the server's own means for PostgreSQL")
     from fivefold.transfer.salvage import salvage
 
     done = salvage(source, target, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(done.to_dict())
-    else:
-        from fivefold.cli import terminal
 
+    def draw(_: object) -> None:
         terminal.table(("namespace", "memories"), [(name, f"{count:,}") for name, count in done.memories.items()])
         for note in done.notes:
             say(note)
         for lost in done.lost:
             terminal.line(f"lost: {lost.id or 'a memory'} of {lost.namespace or 'a namespace'}: {lost.why}")
         say(f"{done.source} → {done.target}: {sum(done.memories.values()):,} memories, {len(done.lost):,} lost")
+
+    space.show(done, draw)
     if done.lost or done.notes:
         raise typer.Exit(1)
 
@@ -79,18 +74,15 @@ def _salvage(source: str, target: str, as_json: bool) -> None:
 @app.command()
 def reembed(
     embedder: Annotated[str, typer.Argument(help="fivefold-minilm, minilm, wordllama, openai:MODEL, …")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Move a namespace to another embedding model; interrupted, it goes on where it stopped."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         pin = engine.reembed(embedder, progress=sys.stderr.isatty())
         count = engine.stats().vectors
-    if as_json:
-        print_json({"namespace": namespace, "embedder": pin, "vectors": count})
-    else:
-        say(f"namespace {namespace!r} now has {count} vectors of {pin}")
+    done = {"namespace": space.namespace, "embedder": pin, "vectors": count}
+    space.show(done, lambda _: say(f"namespace {space.namespace!r} now has {count} vectors of {pin}"))
 
 
 @app.command()
@@ -101,8 +93,8 @@ def maintain(
             "--every", min=1, help="Repeat with this many seconds between the rounds, until stopped", show_default=False
         ),
     ] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Look after a whole store: vocabularies that have drifted, missing indexes, the planner's statistics."""
     from fivefold.service.maintenance import Maintenance
@@ -110,37 +102,26 @@ def maintain(
     from fivefold.stores import open_store
     from fivefold.values.times import utc_now
 
-    def show(done: Sequence[MaintenanceResult]) -> None:
-        _print(done, as_json)
+    def draw(done: Sequence[MaintenanceResult]) -> None:
+        marks = ("✗" if not item.ok else "✓" if item.changed else "–" for item in done)
+        rows = [(mark, item.namespace or "", item.part, item.detail) for mark, item in zip(marks, done, strict=True)]
+        terminal.table(("", "namespace", "looked at", "outcome"), rows)
+        sys.stdout.flush()
 
     progress = sys.stderr.isatty()
-    handle = open_store(existing(store))
+    handle = open_store(existing(options.store))
     try:
         if every is not None:
-            maintenance = Maintenance(handle, every, report=show)
+            maintenance = Maintenance(handle, every, report=lambda done: options.show(done, draw))
             with until_signalled(maintenance.end):
                 maintenance.run(progress)
             return
         done = list(maintain_store(handle, utc_now(), progress))
     finally:
         handle.close()
-    show(done)
+    options.show(done, draw)
     if not all(item.ok for item in done):
         raise typer.Exit(1)
-
-
-def _print(done: Sequence[MaintenanceResult], as_json: bool) -> None:
-    if as_json:
-        print_json([item.to_dict() for item in done])
-    else:
-        from fivefold.cli import terminal
-
-        rows = [
-            ("✗" if not item.ok else "✓" if item.changed else "–", item.namespace or "", item.part, item.detail)
-            for item in done
-        ]
-        terminal.table(("", "namespace", "looked at", "outcome"), rows)
-    sys.stdout.flush()
 
 
 @contextmanager
@@ -179,54 +160,49 @@ def backup(
         ),
     ] = None,
     keep_hours: Annotated[float, typer.Option(min=0, help="With --every: delete backups older than this")] = 24.0,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Write a whole store to one file and check it, while others read and write."""
     from fivefold.transfer.backup import back_up, back_up_repeatedly
 
-    if every is not None:
-        ended = Event()
-        with until_signalled(ended.set):
-            back_up_repeatedly(
-                existing(store), target, every, timedelta(hours=keep_hours), ended, lambda one: _show(one, as_json)
-            )
+    store = existing(options.store)
+    if every is None:
+        result = back_up(store, target, replace=replace, progress=sys.stderr.isatty())
+        _tell(result, f"{result.store} → {result.file}", options)
         return
-    result = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
-    _tell(result, f"{result.store} → {result.file}", as_json)
+
+    def tell(one: Backup) -> None:
+        with suppress(typer.Exit):  # a backup with findings does not end the others
+            _tell(one, f"{one.store} → {one.file}", options)
+        sys.stdout.flush()
+
+    ended = Event()
+    with until_signalled(ended.set):
+        back_up_repeatedly(store, target, every, timedelta(hours=keep_hours), ended, tell)
 
 
 @app.command()
 def restore(
     backup: Annotated[str, typer.Argument(help="A file that `fivefold backup` wrote, or a copy of a store")],
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a store that is there")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    *,
+    options: StoreOptions,
 ) -> None:
     """Make a store out of a backup. A store in use stays as it is, and another is replaced only with --replace."""
     from fivefold.transfer.backup import restore as bring_back
 
-    result = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
-    _tell(result, f"{result.file} → {result.store}", as_json)
+    result = bring_back(backup, place(options.store), replace=replace, progress=sys.stderr.isatty())
+    _tell(result, f"{result.file} → {result.store}", options)
 
 
-def _show(result: Backup, as_json: bool) -> None:
-    """Print one of many backups at once; one with findings does not end the others."""
-    with suppress(typer.Exit):
-        _tell(result, f"{result.store} → {result.file}", as_json)
-    sys.stdout.flush()
-
-
-def _tell(result: Backup | Restored, way: str, as_json: bool) -> None:
+def _tell(result: Backup | Restored, way: str, options: StoreOptions) -> None:
     """Print the result; indexes that are wrong in the store are wrong in the copy too, and are reported."""
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        memories = f"{result.memories:,} {'memory' if result.memories == 1 else 'memories'}"
-        namespaces = f"{result.namespaces:,} {'namespace' if result.namespaces == 1 else 'namespaces'}"
-        say(f"{way}: {memories} of {namespaces}, checked, in {result.seconds:.1f} s")
+    memories = f"{result.memories:,} {'memory' if result.memories == 1 else 'memories'}"
+    namespaces = f"{result.namespaces:,} {'namespace' if result.namespaces == 1 else 'namespaces'}"
+    options.show(result, lambda _: say(f"{way}: {memories} of {namespaces}, checked, in {result.seconds:.1f} s"))
     if result.amiss:
-        if not as_json:
+        if not options.as_json:
             for finding in result.amiss:
                 sys.stderr.write(f"✗ {finding.check}: {finding.detail}\n")
             sys.stderr.write("`fivefold doctor --repair` rebuilds what can be derived, and says what cannot.\n")

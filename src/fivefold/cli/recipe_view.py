@@ -11,10 +11,12 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from fivefold.cli.recipe_toml import constants, route_constants
 from fivefold.cli.terminal import PIPED, console, hang, line
-from fivefold.retrieval.recipe import Recipe, RouteSpec, StageSpec
+from fivefold.retrieval.recipe import STAGED, WHOLE, Recipe, RouteSpec, StageSpec
+from fivefold.retrieval.routes import ROUTES
+from fivefold.retrieval.stages import STAGES
 from fivefold.text.display import visible
+from fivefold.values.fields import fields_of
 from fivefold.values.html_parts import COLOURS
 
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
@@ -158,8 +160,6 @@ def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
 
 def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
     """One after the other, with what each does to a score."""
-    from fivefold.retrieval.stages import STAGES
-
     yield Row("  ", "  │ ", title, style="bold")
     for stage in stages:
         kind = STAGES[stage.name]
@@ -252,3 +252,83 @@ def _legend(rows: Sequence[Row]) -> None:
         systems = ", ".join(f"{letter} {SOURCES[letter]}" for letter in SOURCES if letter in letters)
         line("")
         hang("", f"Ids on the right are requirements of the source systems: {systems}.", "dim")
+
+
+# A recipe as a TOML file with every constant in it.
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The recipe as a file with every constant in it, which `load_recipe` reads back as the same recipe."""
+    name = re.sub(r"[^\w.-]+", "-", visible(recipe.name))
+    lines = [
+        f"# The recipe {name}. Save it under a name of your own, change what you like, and use it by its path:",
+        "# fivefold recall QUESTION --recipe ./NAME.toml",
+        "",
+        *_toml_lines({field: getattr(recipe, field) for field in WHOLE}),
+    ]
+    for route in recipe.routes:
+        lines += ["", "[[routes]]", *_toml_lines(route_constants(route))]
+    lines += ["", "[fusion]", *_toml_lines(constants(recipe.fusion))]
+    for group in STAGED:
+        for stage in getattr(recipe, group):
+            lines += ["", f"[[{group}]]", *_toml_lines(_stage_table(stage))]
+    return "\n".join(lines) + "\n"
+
+
+def _stage_table(stage: Any) -> dict[str, Any]:
+    """A stage's constants, and its effort where that is not the stage's own."""
+    effort = {} if stage.effort == STAGES[stage.name].effort else {"effort": stage.effort}
+    return {"name": stage.name, **constants(stage.constants), **effort, "ids": stage.ids}
+
+
+def route_constants(route: Any) -> dict[str, Any]:
+    """A route's fields with those of its search; one that only scores candidates has no depth of its own."""
+    own = {key: value for key, value in constants(route).items() if key not in {"name", "search", "options", "ids"}}
+    if ROUTES[route.search].of_candidates:
+        own = {key: value for key, value in own.items() if key not in {"depth", "depth_per_k", "typed"}}
+    return {"name": route.name, "search": route.search, **constants(route.options), **own, "ids": route.ids}
+
+
+def constants(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass, defaults included."""
+    return {name: getattr(record, name) for name in fields_of(type(record))}
+
+
+def _toml_lines(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if value is None:
+            yield f"# {key} is not set"
+        elif key != "ids" or value:
+            yield f"{_key(key)} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        return f"{{ {inner} }}" if inner else "{}"
+    if is_dataclass(value):
+        return _value(constants(value))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """A basic string; what does not print is escaped, so that nothing in it is obeyed by a terminal."""
+
+    def letter(c: str) -> str:
+        if c in '"\\':
+            return f"\\{c}"
+        return c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) <= 0xFFFF else f"\\U{ord(c):08x}"
+
+    return f'"{"".join(map(letter, text))}"'

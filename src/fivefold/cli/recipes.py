@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, app, print_json
+from fivefold.cli.app import JsonOption, app
+from fivefold.cli.output import print_json
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,23 +39,23 @@ def list_(as_json: JsonOption = False) -> None:
     from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 
     every_recipe = [load_recipe(name) for name in known_recipes()]
-    if as_json:
-        print_json(
-            [
-                {
-                    "name": recipe.name,
-                    "summary": recipe.summary,
-                    "routes": [route.name for route in recipe.routes],
-                    "fusion": recipe.fusion.method,
-                    "stages": sum(len(getattr(recipe, group)) for group in STAGED),
-                }
-                for recipe in every_recipe
-            ]
-        )
-        return
-    from fivefold.cli import recipe_view
+    if not as_json:
+        from fivefold.cli import recipe_view
 
-    recipe_view.list_recipes(every_recipe)
+        recipe_view.list_recipes(every_recipe)
+        return
+    print_json(
+        [
+            {
+                "name": recipe.name,
+                "summary": recipe.summary,
+                "routes": [route.name for route in recipe.routes],
+                "fusion": recipe.fusion.method,
+                "stages": sum(len(getattr(recipe, group)) for group in STAGED),
+            }
+            for recipe in every_recipe
+        ]
+    )
 
 
 @recipes.command()
@@ -69,9 +71,9 @@ def show(
         ctx.fail("Choose either --toml or --json.")
     loaded = recipe_of(recipe, overrides)
     if as_json:
-        print_json(loaded.to_dict())
+        print_json(loaded)
     elif as_toml:
-        from fivefold.cli.recipe_toml import to_toml
+        from fivefold.cli.recipe_view import to_toml
 
         sys.stdout.write(to_toml(loaded))
     else:
@@ -86,17 +88,13 @@ def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False)
 
     changes = overrides_of(overrides)
     recipe = load_recipe(choice)
-    if still and has_noise(recipe):
+    if still and any(stage.name == "noise" for stage in recipe.select):
         recipe = load_recipe(recipe, STILL)
     try:
         return load_recipe(recipe, changes)
     except InvalidInput as error:
         only = "".join(f" {key}" for key in changes) if len(changes) == 1 else ""
         raise error.within(f"--set{only}") from None
-
-
-def has_noise(recipe: Recipe) -> bool:
-    return any(stage.name == "noise" for stage in recipe.select)
 
 
 def is_still(recipe: Recipe) -> bool:
@@ -118,8 +116,6 @@ def _change(text: str) -> tuple[str, object]:
 
 def _read(value: str) -> object:
     """The value as TOML writes it, else the text itself."""
-    import tomllib
-
     try:
         parsed = tomllib.loads(f"value = {value}")
     except (ValueError, RecursionError):

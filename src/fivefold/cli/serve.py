@@ -6,22 +6,15 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
-from fivefold.cli.app import JsonOption, StoreOption, app, complain, place, say, with_groups
+from fivefold.cli.app import JsonOption, StoreOption, app, place
+from fivefold.cli.output import complain, say
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput, MissingExtra
-
-if TYPE_CHECKING:
-    from fivefold.service.limits import Limits
-    from fivefold.web.request_log import Form, Level
-    from fivefold.web.security import Sites
-    from fivefold.web.workers import LogSettings
-
 
 HOUR_S = 3600.0
 
@@ -81,7 +74,6 @@ class LogOptions:
 
 
 @app.command()
-@with_groups
 def serve(
     *,
     address: AddressOptions,
@@ -107,23 +99,36 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("the server", "serve") from None
-    from fivefold.web import request_log as logs
+    from fivefold.service.limits import Limits
+    from fivefold.values.validate import checked_choice
     from fivefold.web.connections import ConnectionLimits
+    from fivefold.web.request_log import Form, Level
+    from fivefold.web.request_log import start as start_log
+    from fivefold.web.security import Sites
     from fivefold.web.serving import serve_alone, serve_with_workers
-    from fivefold.web.workers import ServeSettings
+    from fivefold.web.workers import LogSettings, ServeSettings
 
-    logging = _log_settings(log)
+    form = checked_choice(log.log_format, get_args(Form), "--log-format")
+    level = checked_choice(log.log_level, get_args(Level), "--log-level")
+    for origin in address.allow_origin or ():
+        scheme, _, rest = origin.partition("://")
+        if scheme not in {"http", "https"} or not rest or "/" in rest or "*" in rest:
+            raise InvalidInput(f"--allow-origin takes a site such as https://app.example.org, not {origin!r}")
     settings = ServeSettings(
         place(store),
         embedder,
         extractor,
-        _limits(limits),
+        Limits(
+            *(limits.max_body, limits.max_import, limits.max_text, limits.max_k, limits.max_batch),
+            queue=limits.max_queue,
+            per_minute=limits.rate,
+        ),
         maintain_hours * HOUR_S,
-        _sites(address),
-        logging,
+        Sites((*(address.allowed_host or ()), address.host), tuple(address.allow_origin or ())),
+        LogSettings(form, level, log.log_contents, log.metrics_open, log.otel),
         stop_after,
     )
-    logs.start(logging.form, logging.level, logging.contents)
+    start_log(form, level, log.log_contents)
     most = ConnectionLimits(limits.max_connections, limits.max_address_connections)
 
     def tell(url: str) -> None:
@@ -135,33 +140,6 @@ def serve(
         serve_with_workers(settings, workers, address.host, address.port, most, tell)
 
 
-def _sites(address: AddressOptions) -> Sites:
-    from fivefold.web.security import Sites
-
-    return Sites((*(address.allowed_host or ()), address.host), _origins(address.allow_origin or ()))
-
-
-def _limits(given: LimitOptions) -> Limits:
-    from fivefold.service.limits import Limits
-
-    return Limits(
-        given.max_body,
-        given.max_import,
-        given.max_text,
-        given.max_k,
-        given.max_batch,
-        queue=given.max_queue,
-        per_minute=given.rate,
-    )
-
-
-def _log_settings(given: LogOptions) -> LogSettings:
-    from fivefold.web.workers import LogSettings
-
-    form, level = _form(given.log_format), _level(given.log_level)
-    return LogSettings(form, level, given.log_contents, given.metrics_open, given.otel)
-
-
 def ready(url: str, as_json: bool) -> None:
     """Print the server's address, once it answers."""
     if as_json:
@@ -169,34 +147,6 @@ def ready(url: str, as_json: bool) -> None:
     else:
         say(f"fivefold is at {url} (stop it with Ctrl+C)")
     sys.stdout.flush()
-
-
-def _form(name: str) -> Form:
-    from fivefold.web.request_log import Form
-
-    for form in get_args(Form):
-        if name == form:
-            known: Form = form
-            return known
-    raise InvalidInput(f"--log-format {name!r} is unknown; it is one of {', '.join(get_args(Form))}")
-
-
-def _level(name: str) -> Level:
-    from fivefold.web.request_log import Level
-
-    for level in get_args(Level):
-        if name == level:
-            known: Level = level
-            return known
-    raise InvalidInput(f"--log-level {name!r} is unknown; it is one of {', '.join(get_args(Level))}")
-
-
-def _origins(origins: Sequence[str]) -> tuple[str, ...]:
-    for origin in origins:
-        scheme, _, rest = origin.partition("://")
-        if scheme not in {"http", "https"} or not rest or "/" in rest or "*" in rest:
-            raise InvalidInput(f"--allow-origin takes a site such as https://app.example.org, not {origin!r}")
-    return tuple(origins)
 
 
 # `fivefold mcp`: a store as tools for a model, over standard streams or HTTP.
@@ -228,7 +178,16 @@ def mcp(
 
     With --http, --json prints the address once it listens.
     """
-    _check(http, as_json or (host, port) != (HOST, PORT), namespace, all_namespaces, structured)
+    from fivefold.values.validate import checked_name
+
+    if (as_json or (host, port) != (HOST, PORT)) and not http:
+        raise InvalidInput("--host, --port and --json go with --http; without it a client speaks over standard streams")
+    if http and (namespace is not None or all_namespaces):
+        raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
+    if http and structured:
+        raise InvalidInput("over HTTP a client asks for structured values itself, at /mcp?structured=1")
+    if namespace is not None:
+        checked_name(namespace, "namespace")
     _load()
     location = place(store)
     if http:
@@ -240,20 +199,6 @@ def mcp(
             complain("an MCP client is expected on standard input; Ctrl+D ends it, docs/mcp.md shows how to set one up")
         key = os.environ.get("FIVEFOLD_KEY") or None
         serve(StdioTransport(location, namespace, all_namespaces, key, embedder, structured))
-
-
-def _check(http: bool, listens: bool, namespace: str | None, all_namespaces: bool, structured: bool) -> None:
-    """Options that do not go together; `listens` is whether one was given that only a server has."""
-    from fivefold.values.validate import checked_name
-
-    if listens and not http:
-        raise InvalidInput("--host, --port and --json go with --http; without it a client speaks over standard streams")
-    if http and (namespace is not None or all_namespaces):
-        raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
-    if http and structured:
-        raise InvalidInput("over HTTP a client asks for structured values itself, at /mcp?structured=1")
-    if namespace is not None:
-        checked_name(namespace, "namespace")
 
 
 def _load() -> None:

@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from fivefold.cli.app import (
-    ADDRESSES,
-    JsonOption,
-    NamespaceOption,
-    StoreOption,
-    app,
-    opened,
-    place,
-    print_json,
-    reading,
-    say,
-)
+from fivefold.cli.app import ADDRESSES, JsonOption, SpaceOptions, app, opened, place, terminal
+from fivefold.cli.output import print_json, say
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidFile
 from fivefold.text.display import escaped
@@ -49,63 +39,50 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first part that cannot be read")] = False,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Read memories from elsewhere; importing again adds only what is new."""
     from fivefold.transfer.importers import import_from
 
     with _source(path) as file:
-        if _is_new(store) and not dry_run:
+        if _is_new(space.store) and not dry_run:
             import_from(None, file, source, strict=strict, dry_run=True)  # what cannot be read makes no store
-        with _into(dry_run, store, namespace, embedder=embedder, extractor=extractor) as engine:
+        with _into(dry_run, space.store, space.namespace, embedder=embedder, extractor=extractor) as engine:
             done = import_from(engine, file, source, strict=strict, dry_run=dry_run, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(done.to_dict())
-    else:
-        _imported(done)
+    space.show(done, _imported)
 
 
 @app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="Where to write the JSON lines; - is standard output")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Write every memory of a namespace as JSON lines."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         if str(file) != "-":
             count = engine.export_jsonl(file)
         else:
             count = 0
             for count, line in enumerate(engine.export_lines(), 1):  # noqa: B007
                 sys.stdout.write((escaped(line) if sys.stdout.isatty() else line) + "\n")
-    _exported(str(file), count, as_json)
-
-
-def _exported(file: str, count: int, as_json: bool) -> None:
-    """Where standard output carries the memories, the summary goes to standard error."""
-    summary = (
-        f"{count} {'memory' if count == 1 else 'memories'} written to {'standard output' if file == '-' else file}"
-    )
-    if file == "-":
-        sys.stderr.write(json.dumps({"file": file, "memories": count}) + "\n" if as_json else f"{summary}\n")
-    elif as_json:
-        print_json({"file": file, "memories": count})
+    to = "standard output" if str(file) == "-" else str(file)
+    summary = f"{count} {'memory' if count == 1 else 'memories'} written to {to}"
+    done = {"file": str(file), "memories": count}
+    if str(file) == "-":  # standard output has the memories
+        sys.stderr.write(f"{json.dumps(done) if space.as_json else summary}\n")
     else:
-        say(summary)
+        space.show(done, lambda _: say(summary))
 
 
 def _imported(done: ImportReport) -> None:
-    from fivefold.cli import memory_view, terminal
     from fivefold.transfer.importers import NAMES
 
     if done.dry_run:
         say(f"would be stored: {len(done.stored):,}; already there: {len(done.merged):,}; nothing was changed")
     else:
-        memory_view.report(done.report)
+        terminal.report(done.report)
     changed = f", {len(done.updated):,} of them changed since they were read last" if done.updated else ""
     terminal.line(
         f"taken for {NAMES[done.format]}: {terminal.counted(done.records, 'record', 'records')}{changed}", "dim"
@@ -178,13 +155,9 @@ def migrate(
     from fivefold.transfer.migrate import migrate as copy
 
     moved = copy(source, target, namespace or (), restart=restart, progress=sys.stderr.isatty())
+    rows = [(item.namespace, item.memories, item.vectors, item.checksum[:12], f"{item.seconds:.1f}") for item in moved]
+    columns = ("namespace", "memories", "vectors", "checksum", "seconds")
     if as_json:
-        print_json([item.to_dict() for item in moved])
-        return
-    from fivefold.cli import terminal
-
-    terminal.table(
-        ("namespace", "memories", "vectors", "checksum", "seconds"),
-        [(item.namespace, item.memories, item.vectors, item.checksum[:12], f"{item.seconds:.1f}") for item in moved],
-        right=("memories", "vectors", "seconds"),
-    )
+        print_json(moved)
+    else:
+        terminal.table(columns, rows, right=("memories", "vectors", "seconds"))

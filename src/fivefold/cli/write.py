@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
+from fivefold.cli.app import SpaceOptions, app, opened, terminal
+from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import RECORD_FIELDS, Memory, record_of
-from fivefold.values.reports import Report
+from fivefold.values.memory import RECORD_FIELDS, record_of
 
 if TYPE_CHECKING:
     from fivefold.values.reports import HealthReport
@@ -25,6 +25,7 @@ def record_option(flag: str, name: str, *, note: str = "", default: bool = True)
     return typer.Option(flag, help=f"{spec.about}{choices}{note}{left_out}")
 
 
+MemoryArgument = Annotated[str, typer.Argument(help="The memory's id")]
 SpeakerOption = Annotated[str | None, record_option("--speaker", "speaker")]
 SessionOption = Annotated[str | None, record_option("--session", "session_id")]
 AtOption = Annotated[str | None, record_option("--at", "event_at")]
@@ -54,9 +55,8 @@ def add(
     metadata: Annotated[str | None, record_option("--metadata", "metadata")] = None,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Remember a text, and show what was read out of it."""
     record: dict[str, Any] = {
@@ -76,17 +76,17 @@ def add(
         "origin": origin,
         "metadata": _json(metadata),
     }
-    _checked(record)
-    with opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
+    record_of(record)  # a bad record is refused before a store is made for it
+    with opened(space.store, space.namespace, embedder=embedder, extractor=extractor) as engine:
         report = engine.remember(**record)
         read = engine.get(report.stored[0]) if report.stored else None
-    _show(report, read, as_json)
+    space.show(report, lambda done: terminal.report(done, read))
 
 
 @app.command()
 def update(
     ctx: typer.Context,
-    id: Annotated[str, typer.Argument(help="The memory's id")],
+    id: MemoryArgument,
     content: Annotated[str | None, record_option("--content", "content", default=False)] = None,
     speaker: Annotated[str | None, record_option("--speaker", "speaker", default=False)] = None,
     at: Annotated[str | None, record_option("--at", "event_at", default=False)] = None,
@@ -95,9 +95,8 @@ def update(
     importance: Annotated[float | None, record_option("--importance", "importance", default=False)] = None,
     valid_to: Annotated[str | None, record_option("--valid-to", "valid_to", default=False)] = None,
     expires: Annotated[str | None, record_option("--expires", "expires_at", default=False)] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Change a memory; what is not named stays."""
     fields: dict[str, Any] = {
@@ -113,14 +112,9 @@ def update(
     changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:
         ctx.fail("Nothing to change; name a field, such as --content.")
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         changed = engine.update(id, **changes)
-    if as_json:
-        print_json(changed.to_dict())
-    else:
-        from fivefold.cli import memory_view
-
-        memory_view.memory(changed)
+    space.show(changed, terminal.memory)
 
 
 @app.command()
@@ -132,9 +126,8 @@ def supersede(
     at: AtOption = None,
     type: TypeOption = None,
     tag: TagOption = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Remember a text as what replaces another memory, which keeps its history."""
     record = {
@@ -145,30 +138,23 @@ def supersede(
         "type": type,
         "tags": tag or [],
     }
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         report = engine.supersede(id, record)
         read = engine.get(report.stored[0])
-    _show(report, read, as_json)
+    space.show(report, lambda done: terminal.report(done, read))
 
 
 @app.command()
 def reinstate(
-    id: Annotated[str, typer.Argument(help="The memory that holds after all")],
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    id: Annotated[str, typer.Argument(help="The memory that holds after all")], *, space: SpaceOptions
 ) -> None:
     """Make a superseded memory hold again, or let a forgotten memory or session be stored again."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         memory = engine.reinstate(id)
     if memory is None:
-        print_json(None) if as_json else say(f"{id} was forgotten; it may be stored again now")
-    elif as_json:
-        print_json(memory.to_dict())
+        space.show(memory, lambda _: say(f"{id} was forgotten; it may be stored again now"))
     else:
-        from fivefold.cli import memory_view
-
-        memory_view.memory(memory)
+        space.show(memory, terminal.memory)
 
 
 @app.command()
@@ -176,31 +162,26 @@ def forget(
     ctx: typer.Context,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories")] = None,
     session: Annotated[str | None, typer.Option("--session", help="Forget a whole session instead")] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Remove memories, or a session, for good."""
     if bool(ids) == (session is not None):
         ctx.fail("Name either ids of memories or --session.")
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         if session is not None:
             turns = engine.forget_session(session)
             result: dict[str, Any] = {"session": session, "forgotten": turns}
             summary = f"{turns} {'turn' if turns == 1 else 'turns'}"
         else:
             memories = [engine.get(id) for id in dict.fromkeys(ids or ())]
-            for memory in sorted(memories, key=_refused_first):
+            for memory in sorted(memories, key=lambda item: item.kind != "session"):  # refused first, it stops the rest
                 engine.forget(memory.id)
             result = {"forgotten": [memory.id for memory in memories]}
             summary = ", ".join(result["forgotten"])
         erasure = engine.erasure()
-    if as_json:
-        print_json(result | {"erasure": erasure.to_dict()})
-    else:
-        say(f"forgotten: {summary}")
-        if not erasure.complete:
-            say(erasure.detail)
+    left = "" if erasure.complete else f"\n{erasure.detail}"
+    space.show(result | {"erasure": erasure}, lambda _: say(f"forgotten: {summary}{left}"))
 
 
 @app.command()
@@ -211,25 +192,17 @@ def used(
     not_used: Annotated[
         list[str] | None, typer.Option("--not", help="Id of a memory that was of no use; repeatable")
     ] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Feedback: these memories of a recall were really used, or of no use."""
     used, refused = ids or [], not_used or []
     if not used and not refused:
         ctx.fail("Nothing to note; name the memories that were used, or one that was not with --not.")
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         engine.feedback(recall, used=used, not_used=refused)
-    if as_json:
-        print_json({"recall": recall, "used": used, "not_used": refused})
-    else:
-        say(f"noted: {len(used)} used" + (f", {len(refused)} of no use" if refused else ""))
-
-
-def _refused_first(memory: Memory) -> bool:
-    """The memory of a session cannot be forgotten by itself; checked first, it stops the rest."""
-    return memory.kind != "session"
+    done = {"recall": recall, "used": used, "not_used": refused}
+    space.show(done, lambda _: say(f"noted: {len(used)} used" + (f", {len(refused)} of no use" if refused else "")))
 
 
 def _piped() -> str:
@@ -246,64 +219,44 @@ def _json(text: str | None) -> Any:
         raise InvalidInput(f"is not JSON: {error}", field="metadata") from None
 
 
-def _checked(record: dict[str, Any]) -> None:
-    """Refuse a bad record before a store is made for it."""
-    record_of(record)
-
-
-def _show(report: Report, read: Memory | None, as_json: bool) -> None:
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        from fivefold.cli import memory_view
-
-        memory_view.report(report, read)
-
-
 # Commands for how long memories live: pin, unpin, sweep, health.
-
-MemoryArgument = Annotated[str, typer.Argument(help="The memory's id")]
 
 SHOWN = 20
 """How many memories of a sweep are named."""
 
 
 @app.command()
-def pin(
-    id: MemoryArgument, store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False
-) -> None:
+def pin(id: MemoryArgument, space: SpaceOptions) -> None:
     """Let a memory stay: it does not expire, and later texts do not replace it by themselves."""
-    with reading(store, namespace) as engine:
-        _show_swept(engine.pin(id), as_json)
+    with space.reading() as engine:
+        space.show(engine.pin(id), terminal.memory)
 
 
 @app.command()
-def unpin(
-    id: MemoryArgument, store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False
-) -> None:
+def unpin(id: MemoryArgument, space: SpaceOptions) -> None:
     """Let a pinned memory expire and be replaced again."""
-    with reading(store, namespace) as engine:
-        _show_swept(engine.unpin(id), as_json)
+    with space.reading() as engine:
+        space.show(engine.unpin(id), terminal.memory)
 
 
 @app.command()
 def sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten")] = False,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Forget the memories that have expired; pinned ones stay."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         done = engine.sweep(dry_run=dry_run)
-    if as_json:
-        print_json(done.to_dict())
-        return
-    say(f"{len(done.swept):,} expired, {'nothing forgotten yet' if dry_run else 'forgotten'}")
-    for id in done.swept[:SHOWN]:
-        say(f"  {id}")
-    if len(done.swept) > SHOWN:
-        say(f"  … and {len(done.swept) - SHOWN:,} more")
+
+    def draw(_: object) -> None:
+        say(f"{len(done.swept):,} expired, {'nothing forgotten yet' if dry_run else 'forgotten'}")
+        for id in done.swept[:SHOWN]:
+            say(f"  {id}")
+        if len(done.swept) > SHOWN:
+            say(f"  … and {len(done.swept) - SHOWN:,} more")
+
+    space.show(done, draw)
 
 
 @app.command()
@@ -321,24 +274,18 @@ def health(
     link_repeats: Annotated[
         bool, typer.Option("--link-repeats", help="First link near-duplicates that were stored without being compared")
     ] = False,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
+    *,
+    space: SpaceOptions,
 ) -> None:
     """Report what is stale, never used, expiring, said twice, contradicted or a secret; no memory is changed."""
-    with reading(store, namespace) as engine:
+    with space.reading() as engine:
         if link_repeats:
             engine.link_repeats(progress=sys.stderr.isatty())
         found = engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        _show_health(found)
+    space.show(found, _show_health)
 
 
 def _show_health(found: HealthReport) -> None:
-    from fivefold.cli import terminal
-
     rows = [
         (item.check, f"{item.count:,}", item.meaning, item.advice if item.count else "–") for item in found.findings
     ]
@@ -347,18 +294,9 @@ def _show_health(found: HealthReport) -> None:
         if item.examples:
             terminal.line(f"\n{item.check}", "bold")
         for example in item.examples:
-            terminal.hang("  ", f"{example.id} · {example.why}: {example.text}", further=terminal.QUOTED)
+            terminal.quote("  ", f"{example.id} · {example.why}: {example.text}")
             if example.other is not None:
-                terminal.hang("    ", f"{example.other}: {example.other_text}", "dim", further=terminal.QUOTED)
+                terminal.quote("    ", f"{example.other}: {example.other_text}", "dim")
     if any(item.count for item in found.findings if item.check == "expired"):
         terminal.line("\n`fivefold sweep --dry-run` lists what a sweep would forget.", "dim")
     terminal.line(f"{terminal.counted(found.memories, 'memory', 'memories')} looked at", "dim")
-
-
-def _show_swept(memory: Memory, as_json: bool) -> None:
-    if as_json:
-        print_json(memory.to_dict())
-        return
-    from fivefold.cli import memory_view
-
-    memory_view.memory(memory)

@@ -111,7 +111,6 @@ Metadata = Annotated[Mapping[str, Any], PlainJson()]
 Count = Annotated[int, Between(1, MAX_K)]
 RecentTurns = Annotated[int, Between(0, MAX_RECENT)]
 TokenBudget = Annotated[int, Between(1, MAX_TOKENS)]
-PageLimit = Annotated[int, Between(1, MAX_INDEX)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +270,7 @@ Check = Callable[[Any, str], Any]
 """Takes a value and the path of its field; returns the value as it is stored, or raises `InvalidInput`."""
 
 _PLURALS = {str: "texts", int: "whole numbers", float: "numbers", bool: "yes or no"}
-_WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +302,6 @@ class FieldSpec:
     def description(self) -> str:
         """The meaning, and what holds where the field is left out."""
         return f"{self.about}; default: {self.left_out}" if self.left_out else self.about
-
-    @property
-    def json_schema(self) -> Json:
-        """The JSON Schema of the field, with its limits and meaning."""
-        return schema_of_type(self.hint)
 
 
 def fields_of(kind: type[Any]) -> Mapping[str, FieldSpec]:
@@ -435,7 +429,7 @@ def _with_rule(inner: Check, rule: Rule) -> Check:
 
 def _text(chars: Chars | None) -> Check:
     if chars is None:
-        return _any_text
+        return partial(_scalar, str)
     if chars.line:
         return checked_name
     if chars.exact:
@@ -443,15 +437,9 @@ def _text(chars: Chars | None) -> Check:
     return partial(checked_text, empty=not chars.visible, most=chars.most)
 
 
-def _any_text(value: Any, path: str) -> str:
-    if not isinstance(value, str):
-        raise refusal(path, f"must be text, not {short_repr(value)}")
-    return value
-
-
 def _number(base: type[Any], between: Between | None) -> Check:
     if between is None:
-        return lambda value, path: _scalar(base, value, path)
+        return partial(_scalar, base)
     low, high = between.low, between.high
     if base is int:
         return lambda value, path: checked_count(value, path, int(low), int(high))

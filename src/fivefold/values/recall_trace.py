@@ -138,6 +138,10 @@ class Plan(Value):
         """The effort in words; empty where it is the normal one."""
         return "" if self.effort == "normal" else f", {self.effort} effort"
 
+    def describe(self) -> str:
+        then = ", ".join(self.stages) or "nothing"
+        return f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows: each route with a bar of its weight, and why it runs or not."""
         most = max((part.weight for part in self.routes if part.run), default=1.0) or 1.0
@@ -153,10 +157,8 @@ class Plan(Value):
             )
             for part in self.routes
         ]
-        then = ", ".join(self.stages) or "nothing"
-        title = f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
         hints = [hint.describe() for hint in self.type_hints]
-        return html_lines(title, *hints) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
+        return html_lines(self.describe(), *hints) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
 
 
 @dataclass(frozen=True, slots=True)

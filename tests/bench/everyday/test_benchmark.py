@@ -17,6 +17,8 @@ from fivefold_bench.everyday import reference_of, run_everyday
 from fivefold_bench.everyday_report import by_kind, draw, kinds_by_recipe, markdown, overall, reliability
 from tests.support.everyday_life import write_life
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

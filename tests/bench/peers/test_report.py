@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fivefold_bench.peers.report import (
     compare,
     draw_times,
     markdown,
+    remarks,
     sentence,
 )
 from fivefold_bench.results import PEER_PLOTS
@@ -62,25 +64,23 @@ def test_a_row_has_a_cell_for_each_column_and_a_dash_for_what_is_missing() -> No
     full = PeerRow(
         "A", "hybrid", "1", "10,000", 10_000, 9, 1234.5, 1.25, 99.94, 3.0, 0.5, 0.756, 210.4, 33.33, "a note"
     )
-    assert cells(full) == (
-        "A",
-        "hybrid",
-        "10,000",
-        "1,234",
-        "1.2",
-        "99.9",
-        "3.0",
-        ".500",
-        "0.76",
-        "210",
-        "33.3",
-        "a note",
-    )
+    assert cells(full) == ("A 1", "hybrid", "10,000", "1,234", "1.2", "99.9", "3.0", ".500", "0.76", "210", "33.3")
     assert len(cells(full)) == len(COLUMNS)
     empty = PeerRow("B", "words", "1", "in 5 conversations", 2_960, note="not installed: no network")
-    assert cells(empty) == ("B", "words", "2,960 in 5 conversations", *["–"] * 8, "not installed: no network")
+    assert cells(empty) == ("B 1", "words", "2,960 in 5 conversations", *["–"] * 8)
 
 
+def test_a_note_stands_once_below_the_table_with_the_sizes_that_it_is_about() -> None:
+    late, always = "stopped after 3 s", "without a language model"
+    rows = (
+        replace(row("Slow", None, None), note=late),
+        row("Slow", 4, 0.5, size=1_000),
+        *(replace(row("Plain", 4, 0.5, size=size), note=always) for size in (1_000, 10_000)),
+    )
+    assert remarks(rows) == [f"Slow 1, 10,000: {late}", f"Plain 1: {always}"]
+
+
+@pytest.mark.slow
 def test_the_table_for_a_page_has_all_rows_and_the_comparisons(tmp_path: Path) -> None:
     report = PeerReport("locomo", "model@1", 2, 0.5, ROWS, tuple(compare(ROWS)))
     lines = markdown(report).splitlines()

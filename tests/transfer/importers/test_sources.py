@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers import FORMATS, ImportLog, detect_format, read, sources
-from fivefold.transfer.importers.sources import items, open_source_file, source_id, stored_digest, text_records
+from fivefold.transfer.importers.sources import (
+    JsonStream,
+    items,
+    open_source_file,
+    source_id,
+    stored_digest,
+    text_records,
+)
 from fivefold.values.memory import Record
 from fivefold.values.validate import visible
 from tests.support.exports import BREAD, MOVE, message, packed, write
@@ -139,6 +146,47 @@ def test_an_item_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPa
     with pytest.raises(InvalidInput, match="file, item 1: is longer than 8,000 characters"):
         list(items(endless, "file"))
     assert endless.tell() < 12_000
+
+
+VALUES = st.recursive(
+    SCALARS | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=12,
+)
+
+
+def whole(stream: JsonStream) -> Any:
+    if stream.peek() == "[":
+        return [stream.value() for _ in stream.entries()]
+    return {name: stream.value() for name in stream.members()} if stream.peek() == "{" else stream.value()
+
+
+@settings(max_examples=60, deadline=None)
+@given(VALUES, st.sampled_from([1, 3, 1 << 20]), st.sampled_from([None, 1]))
+def test_what_is_read_in_pieces_is_what_is_read_at_once(value: Any, size: int, indent: int | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "CHUNK", size)
+        assert whole(JsonStream(io.BytesIO(json.dumps(value, indent=indent).encode()), "file")) == value
+
+
+def test_parts_of_an_object_are_read_one_by_one() -> None:
+    stream = JsonStream(io.BytesIO(b'{"a": {"x": [1], "y": []}, "b": [2, 3]}'), "file")
+    assert {name: whole(stream) for name in stream.members()} == {"a": {"x": [1], "y": []}, "b": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[1, 2", "after item 2: a comma or the end of the list should follow"),
+        ('{"a" 1}', "after name 'a': a colon should follow"),
+        ("{1: 2}", "name 1: should be a text"),
+        ("[nonsense]", "is not JSON: Expecting value"),
+        ('["open', "is not JSON: Unterminated string"),
+    ],
+)
+def test_errors_of_an_object_say_where(text: str, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        whole(JsonStream(io.BytesIO(text.encode()), "file"))
 
 
 # Whatever stands where something else should, reading ends in records or in plain words, never in another error.

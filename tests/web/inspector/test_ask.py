@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import fivefold
 from fivefold.models.embedders import Matrix
-from fivefold.values.explain import percent
+from fivefold.values.explain import NOT_FOUND, percent
 from fivefold.values.html_parts import ACCENT, COLOURS
 from fivefold.values.query import whole_percents
 from fivefold.values.recall import Hit, Recall
@@ -182,7 +182,7 @@ def test_a_notice_says_that_nothing_seems_to_answer(served: Served) -> None:
     parts = environment().get_template("parts.html").module
     notice = parts.not_found_notice  # type: ignore[attr-defined]
     shown = notice(replace(answer, found=False, chance=0.12))
-    assert "Nothing stored seems to answer this. The chance that one of these memories answers is 12 %." in shown
+    assert f"{NOT_FOUND} The chance that one of these memories answers is 12 %." in shown
     assert not notice(replace(answer, found=True)).strip()
 
 
@@ -256,7 +256,7 @@ def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> No
         ({"effort": "heroic"}, "effort"),
         ({"now": "soon"}, "write it like"),
         ({"recent": "-1"}, "recent_turns"),
-        ({"filter": "colour:red"}, "'colour' is not a field of a filter"),
+        ({"filter": "colour:red"}, "'colour' is not a field"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str, str], error: str) -> None:

@@ -72,7 +72,7 @@ def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, ser
     browser_page.get_by_role("button", name="Train now").click()
     expect(browser_page.locator(".notice[role=status]")).to_have_text("The reranker stays off; the reason is below.")
     expect(browser_page.locator(".notice-good")).to_have_count(0)
-    expect(browser_page.get_by_text("0 of the 50 recalls with feedback that it takes")).to_be_visible()
+    expect(browser_page.get_by_text("0 of the 50 recalls")).to_be_visible()
     browser_page.get_by_text("Start over").click()
     browser_page.get_by_role("button", name="Delete what was learned").click()
     expect(browser_page.get_by_text("nothing was trained yet")).to_be_visible()

@@ -101,7 +101,7 @@ def test_a_filter_is_the_address(browser_page: Page) -> None:
         ("kind=dream", "kind 'dream' is unknown"),
         ("superseded=perhaps", "superseded 'perhaps' is unknown"),
         ("cursor=nonsense", "the cursor is not one of this list"),
-        ("filter=colour:red", "'colour' is not a field of a filter"),
+        ("filter=colour:red", "'colour' is not a field"),
         ("show=lost", "show 'lost' is unknown; it is one of near-duplicates, unused, stale, expiring"),
         ("show=near-duplicates&cursor=nonsense", "the cursor is not one of this list"),
         ("show=stale&filter=used:yes idle-since:2025-01-01", "filter has idle_since as well; give them once"),

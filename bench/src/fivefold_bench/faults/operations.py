@@ -367,9 +367,8 @@ class Batch(EngineTask):
             engine.remember_many(records)
 
     def look(self, engine: Engine, account: Account) -> tuple[int, int]:
-        lost = sum(_count(engine, number) != BATCH for number in account.done)
-        half = [_count(engine, number) for number in account.unsure]
-        return lost, sum(0 < there < BATCH for there in half)
+        lost = sum(len(engine.stored_ids(_ids(number))) != BATCH for number in account.done)
+        return lost, sum(0 < len(engine.stored_ids(_ids(number))) < BATCH for number in account.unsure)
 
 
 class Update(EngineTask):
@@ -392,7 +391,8 @@ class Update(EngineTask):
         return results.count("lost"), results.count("half")
 
     def _slot(self, engine: Engine, slot: int, account: Account) -> str:
-        own = Account(done=_of_slot(account.done, slot), unsure=_of_slot(account.unsure, slot))
+        done, unsure = ([n for n in each if n % SLOTS == slot] for each in (account.done, account.unsure))
+        own = Account(done, unsure)
         memory = engine.get(f"slot-{slot}")
         version = memory.metadata.get("version", -1)
         if version not in own.possible:
@@ -439,13 +439,17 @@ class Forget(EngineTask):
 
     def look(self, engine: Engine, account: Account) -> tuple[int, int]:
         lost = sum(self._left(engine, number) != 0 for number in account.done)
-        lost += sum(bool(_first(number) & set(finds(engine, f"add{number}x"))) for number in account.done[-PROBED:])
+        for number in account.done[-PROBED:]:
+            lost += not set(self._ids(number)).isdisjoint(finds(engine, f"add{number}x"))
         half = sum(0 < self._left(engine, number) < 3 for number in account.unsure if number % 2)
         return lost, half
 
     def _left(self, engine: Engine, number: int) -> int:
         """How many are left of those that were forgotten."""
-        return len(engine.stored_ids(_ids(number, 3) if number % 2 else _ids(number, 1)))
+        return len(engine.stored_ids(self._ids(number)))
+
+    def _ids(self, number: int) -> list[str]:
+        return _ids(number, 3) if number % 2 else _ids(number, 1)
 
 
 class ForgottenSource(EngineTask):
@@ -631,15 +635,3 @@ def _source(number: int | str, place: int) -> list[Record]:
         Record(id=f"said-{number}-{part}", content=f"Part {part} of source add{number}x", session_id=session)
         for part in range(size)
     ]
-
-
-def _of_slot(numbers: list[int], slot: int) -> list[int]:
-    return [number for number in numbers if number % SLOTS == slot]
-
-
-def _first(number: int) -> set[str]:
-    return set(_ids(number, 3) if number % 2 else _ids(number, 1))
-
-
-def _count(engine: Engine, number: int) -> int:
-    return len(engine.stored_ids(_ids(number)))

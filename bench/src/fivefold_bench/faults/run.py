@@ -9,11 +9,13 @@ import select
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Literal
@@ -29,7 +31,7 @@ from fivefold_bench.faults.task import Account, EnoughDone, Journal, Task, Verdi
 
 # What the kills and the failures of each operation came to.
 
-MOST_PROBLEMS = 10
+MAX_PROBLEMS = 10
 """How many problems are shown."""
 
 
@@ -54,6 +56,10 @@ class OperationFaults(Value):
     problems: tuple[str, ...] = ()
 
     @property
+    def counts(self) -> tuple[int, int, int, int, int, int, int]:
+        return self.kills, self.failures, self.acknowledged, self.cut_off, self.lost, self.half_written, self.clean
+
+    @property
     def ok(self) -> bool:
         return not (self.lost or self.half_written or self.problems) and self.clean == self.kills + self.failures
 
@@ -72,17 +78,12 @@ class FaultReport(Value):
     def total(self) -> OperationFaults:
         """All operations together."""
         rows = self.operations
-        return OperationFaults(
-            "all",
-            sum(row.kills for row in rows),
-            sum(row.failures for row in rows),
-            sum(row.acknowledged for row in rows),
-            sum(row.cut_off for row in rows),
-            sum(row.lost for row in rows),
-            sum(row.half_written for row in rows),
-            sum(row.clean for row in rows),
-            tuple(f"{row.operation}: {problem}" for row in rows for problem in row.problems)[:MOST_PROBLEMS],
+        problems = [f"{row.operation}: {problem}" for row in rows for problem in row.problems]
+        kills, failures, acknowledged, cut_off, lost, half_written, clean = (
+            sum(row.counts[place] for row in rows) for place in range(7)
         )
+        sums = (kills, failures, acknowledged, cut_off, lost, half_written, clean)
+        return OperationFaults("all", *sums, tuple(problems[:MAX_PROBLEMS]))
 
     @property
     def ok(self) -> bool:
@@ -123,7 +124,7 @@ class Tally:
             self.lost,
             self.half_written,
             self.clean,
-            (*self.account.failures, *self.problems)[:MOST_PROBLEMS],
+            (*self.account.failures, *self.problems)[:MAX_PROBLEMS],
         )
 
 
@@ -365,20 +366,12 @@ class Moment:
 
 def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
     """What a process said that worked until it was killed."""
-    context = _context()
-    reader, writer = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(task, folder, start, writer))
-    process.start()
-    writer.close()
     said = b""
-    try:
+    with _started(_work, task, folder, start) as (reader, process):
         if moment.done is not None:
             said = _await(reader, moment.done)
         sleep(moment.delay_s)
-    finally:
         process.kill()
-        process.join()
-    with reader:
         while part := os.read(reader.fileno(), 65_536):
             said += part
     return said.decode().splitlines()
@@ -386,20 +379,27 @@ def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
 
 def _failed(task: Task, folder: Path, start: int, fault: Fault) -> list[str]:
     """What a process said whose disk failed; it ends by itself, or by the loss of power."""
-    context = _context()
-    reader, writer = context.Pipe(duplex=False)
-    process = context.Process(target=_work_until_failure, args=(task, folder, start, writer, fault))
-    process.start()
-    writer.close()
     said = b""
-    try:
+    with _started(_work_until_failure, task, folder, start, fault) as (reader, _):
         while select.select([reader], [], [], PATIENCE_S)[0] and (part := os.read(reader.fileno(), 65_536)):
             said += part
+    return said.decode().splitlines()
+
+
+@contextmanager
+def _started(work: Callable[..., None], *arguments: object) -> Iterator[tuple[Connection[str, str], BaseProcess]]:
+    """A process and the pipe into which it writes; at the end it is killed."""
+    context = _context()
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(writer, *arguments))
+    process.start()
+    writer.close()
+    try:
+        yield reader, process
     finally:
         process.kill()
         process.join()
         reader.close()
-    return said.decode().splitlines()
 
 
 def _await(reader: Connection[str, str], done: int) -> bytes:
@@ -414,7 +414,7 @@ def _await(reader: Connection[str, str], done: int) -> bytes:
     return said
 
 
-def _work(task: Task, folder: Path, start: int, writer: Connection[str, str]) -> None:
+def _work(writer: Connection[str, str], task: Task, folder: Path, start: int) -> None:
     """In the process that is killed."""
     journal = Journal(writer.fileno())
     try:
@@ -423,7 +423,7 @@ def _work(task: Task, folder: Path, start: int, writer: Connection[str, str]) ->
         journal.failed(error)
 
 
-def _work_until_failure(task: Task, folder: Path, start: int, writer: Connection[str, str], fault: Fault) -> None:
+def _work_until_failure(writer: Connection[str, str], task: Task, folder: Path, start: int, fault: Fault) -> None:
     """In the process whose disk fails; without a fault it counts what a few operations take."""
     disk = FailingDisk(fault)
     journal = Journal(writer.fileno(), lambda done: disk.has_failed if fault.number else done >= COUNTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ BAR_FROM = 10_000
 """The smallest size that has this bar."""
 
 NUMBERS = ("memories", "write/s", "p50 ms", "p99 ms", "CPU ms", "R@10", "first s", "MB", "disk MB")
-COLUMNS = ("engine", "search", *NUMBERS, "")
+COLUMNS = ("engine", "search", *NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,25 @@ def cells(row: PeerRow) -> tuple[str, ...]:
     times = (number(value, 1) for value in (row.p50_ms, row.p99_ms, row.cpu_ms))
     found = "–" if row.recall_at_10 is None else f"{row.recall_at_10:.3f}".lstrip("0")
     room = (number(row.first_s, 2), number(row.memory_mb, 0), number(row.disk_mb, 1))
-    return row.engine, row.search, work, number(row.write_per_s, 0), *times, found, *room, row.note
+    return named(row), row.search, work, number(row.write_per_s, 0), *times, found, *room
+
+
+def named(row: PeerRow) -> str:
+    """The engine, and the version of one that is not fivefold."""
+    return row.engine if row.own else f"{row.engine} {row.version}"
+
+
+def remarks(rows: Sequence[PeerRow]) -> list[str]:
+    """What is to be known of some rows: each note once, with the sizes that it is about if not all of its engine."""
+    sizes: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            sizes.setdefault((named(row), row.note), []).append(row.work)
+    count = Counter(map(named, rows))
+    return [
+        f"{engine if len(works) == count[engine] else ', '.join((engine, *works))}: {note}"
+        for (engine, note), works in sizes.items()
+    ]
 
 
 def sentence(item: Comparison) -> str:
@@ -114,7 +133,7 @@ def markdown(report: PeerReport) -> str:
     """The table of a run for a page of documentation."""
     line = "| " + " | ".join("---:" if column in NUMBERS else "---" for column in COLUMNS) + " |"
     rows = ["| " + " | ".join(cells(row)) + " |" for row in report.rows]
-    notes = [f"- {sentence(item)}" for item in report.comparisons]
+    notes = [f"- {note}" for note in (*remarks(report.rows), *map(sentence, report.comparisons))]
     return "\n".join(["| " + " | ".join(COLUMNS) + " |", line, *rows, "", *notes]) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -78,9 +78,15 @@ class Work:
 
 def sample_dataset() -> Dataset:
     """The shipped sample year as a benchmark, for a run without other data."""
-    records = [Record(**{**item, "event_at": _moment(item["event_at"])}) for item in _plain_sample()]
+    names = ("id", "session_id", "speaker", "content")
+    records = [
+        Record(
+            **{name: item[name] for name in names if name in item}, event_at=datetime.fromisoformat(item["event_at"])
+        )
+        for item in sample.memories()
+    ]
     questions = [
-        Question(item.id, "sample", item.query, item.relevant, item.category, _moment(item.now))
+        Question(item.id, "sample", item.query, item.relevant, item.category, datetime.fromisoformat(item.now))
         for item in sample.questions()
     ]
     return Dataset("sample", "turn", {"sample": records}, questions, {})
@@ -151,17 +157,13 @@ def write_pool(material: Material, folder: Path, size: int, limit: int) -> Work:
     known = {turn.id for turn in turns}
     chosen = _draw([question for question in material.questions if _ids(question) <= known], limit)
     texts = list(varied_texts(size - len(turns)))
-    sources = _sources({place for place, _ in texts}, material.model)
+    places, year = sorted({place for place, _ in texts}), sample.memories()
+    read = material.model.read([Passage(year[place]["content"]) for place in places])
+    sources = dict(zip(places, read, strict=True))
     _write(folder / "pool", chain(turns, _varied(texts, sources)), chosen, material)
     tokens = {place: b64encode(reading.tokens).decode() for place, reading in sources.items()}
     (folder / "pool" / "sources.json").write_text(json.dumps(tokens))
     return Work(f"{size:,}", folder, size, _gold(chosen))
-
-
-def _sources(places: Iterable[int], model: TokenEmbedder) -> dict[int, Reading]:
-    """The readings of the sample's turns that others are made of."""
-    turns, ordered = sample.memories(), sorted(places)
-    return dict(zip(ordered, model.read([Passage(turns[place]["content"]) for place in ordered]), strict=True))
 
 
 def _varied(texts: Sequence[tuple[int, str]], sources: Mapping[int, Reading]) -> Iterator[Turn]:
@@ -191,7 +193,9 @@ def _write(folder: Path, turns: Sequence[Turn] | Iterator[Turn], questions: Sequ
             records.write(_line(turn.record))
             vectors.append(turn.vector)
     np.save(folder / "vectors.npy", np.stack(vectors).astype(np.float32))
-    warm = [Question("", "", item.query, (), now=_moment(item.now)) for item in sample.questions()[:WARM]]
+    warm = [
+        Question("", "", item.query, (), now=datetime.fromisoformat(item.now)) for item in sample.questions()[:WARM]
+    ]
     asked = [*warm, *questions]
     rows = [_line(plain({"id": item.id, "text": item.text, "now": item.now})) for item in asked]
     (folder / "questions.jsonl").write_text("".join(rows), "utf-8")
@@ -223,12 +227,3 @@ def _ids(question: Question) -> frozenset[str]:
 
 def _line(row: Json) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _plain_sample() -> Iterator[Json]:
-    for item in sample.memories():
-        yield {name: item.get(name) for name in ("id", "session_id", "speaker", "content", "event_at")}

@@ -134,14 +134,12 @@ class ChatGPT(ChatExport):
             parts = [
                 part for part in require_list(content.get("parts"), f"parts of message {node}") if part is not None
             ]
-            text = "\n".join(filter(visible, _texts(parts, "a part", self._asset, log)))
+            asset = lambda part: self._assets.get(str(part.get("content_type")), "attachments")  # noqa: E731
+            text = "\n".join(filter(visible, _texts(parts, "a part", asset, log)))
             if not text and not any(isinstance(part, dict) for part in parts):
                 log.left_out["empty messages"] += 1
             return text
         return None
-
-    def _asset(self, part: Json) -> str:
-        return self._assets.get(str(part.get("content_type")), "attachments")
 
 
 class Claude(ChatExport):

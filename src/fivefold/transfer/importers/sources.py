@@ -208,79 +208,107 @@ def _plain_errors(path: Path) -> Iterator[None]:
         raise InvalidFile(path, f"is a damaged or locked archive: {error}") from None
 
 
-# The items of a JSON array one after the other, so that a large file need not fit into memory.
+# JSON in pieces, so that a large file need not fit into memory.
 
 CHUNK = 1 << 20
 MAX_ITEM = 1 << 27
 """Characters of one item; a small archive may hold one that no memory has room for."""
 
 _SPACE = " \t\r\n"
+_ENDS = frozenset(f"{_SPACE},:]}}")
 _decode = json.JSONDecoder().raw_decode
 
 
 def items(stream: BinaryIO, name: str) -> Iterator[object]:
     """Each item of the array in `stream`, or the one object there is in place of an array."""
-    text = _Text(stream, name)
-    if text.next() == "[":
-        text.at += 1
-        number = 0
-        while text.next() != "]":
-            if number:
-                if text.next() != ",":
-                    raise text.cut("a comma or the end of the list should follow", f"after item {number}")
-                text.at += 1
-            number += 1
-            yield text.value(number)
-        text.at += 1
+    text = JsonStream(stream, name)
+    if text.peek() == "[":
+        for number in text.entries():
+            yield text.item(number)
     else:
-        yield text.value(1)
-    if text.next():
+        yield text.item(1)
+    if text.peek():
         raise text.cut("something follows it", "end of the list")
 
 
-class _Text:
-    """The part of the stream that is read but not yet parsed, from `at` on."""
+class JsonStream:
+    """A place in a JSON text that moves on; what lies behind it is forgotten."""
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self.at = 0
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.name = name
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._name = name
-        self._buffer = ""
+        self._buffer, self._at = "", 0
 
-    def next(self) -> str:
+    def peek(self) -> str:
         """The next character that is not white space; empty at the end."""
         while True:
-            while self.at < len(self._buffer):
-                if self._buffer[self.at] not in _SPACE:
-                    return self._buffer[self.at]
-                self.at += 1
+            while self._at < len(self._buffer):
+                if self._buffer[self._at] not in _SPACE:
+                    return self._buffer[self._at]
+                self._at += 1
             if not self._more(CHUNK):
                 return ""
 
-    def value(self, number: int) -> object:
-        """The object or list that begins here; more is read each time it does not end yet."""
-        if self.next() not in ("{", "["):
+    def entries(self) -> Iterator[int]:
+        """The numbers of the entries of the list at this place; the caller reads each before the next."""
+        return self._parts("[", "]", "list", "item")
+
+    def members(self) -> Iterator[str]:
+        """The names of the object at this place; the caller reads the value of each before the next."""
+        for number in self._parts("{", "}", "object", "name"):
+            name = self.value(f"name {number}")
+            if not isinstance(name, str):
+                raise self.cut("should be a text", f"name {number}")
+            self._take(":", "a colon should follow", f"after name {name!r}")
+            yield name
+
+    def item(self, number: int) -> object:
+        """The object or list that begins here."""
+        if self.peek() not in ("{", "["):
             raise self.cut("should be an object", f"item {number}")
+        return self.value(f"item {number}")
+
+    def value(self, place: str = "") -> object:
+        """The value that begins here; more is read each time it does not end yet."""
+        self.peek()
         size = CHUNK
         while True:
             try:
-                item, end = _decode(self._buffer, self.at)
+                value, end = _decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
-                if len(self._buffer) - self.at >= MAX_ITEM:
-                    raise InvalidFile(
-                        self._name, f"is longer than {MAX_ITEM:,} characters", place=f"item {number}"
-                    ) from None
+                if len(self._buffer) - self._at >= MAX_ITEM:
+                    raise InvalidFile(self.name, f"is longer than {MAX_ITEM:,} characters", place=place) from None
                 if not self._more(size):
-                    raise self.cut(f"is not JSON: {error.msg}", f"item {number}") from None
-                size = min(2 * size, MAX_ITEM // 8)
+                    raise self.cut(f"is not JSON: {error.msg}", place) from None
             except ValueError:  # the interpreter reads no whole number of more digits
-                raise InvalidFile(self._name, "holds a number that is too long", place=f"item {number}") from None
+                raise InvalidFile(self.name, "holds a number that is too long", place=place) from None
             except RecursionError:
-                raise InvalidFile(self._name, "is nested too deep", place=f"item {number}") from None
+                raise InvalidFile(self.name, "is nested too deep", place=place) from None
             else:
-                self.at = end
-                return item
+                # a number may go on behind the text that is here
+                if self._buffer[end - 1] in '"]}' or self._buffer[end : end + 1] in _ENDS or not self._more(size):
+                    self._at = end
+                    return value
+            size = min(2 * size, MAX_ITEM // 8)
+
+    def cut(self, reason: str, place: str) -> InvalidFile:
+        return InvalidFile(self.name, reason, place=place, advice="the file may be cut off or edited, export it again")
+
+    def _parts(self, start: str, end: str, kind: str, part: str) -> Iterator[int]:
+        number = 0
+        self._take(start, f"a{'n' if kind[0] == 'o' else ''} {kind} should begin", "beginning")
+        while self.peek() != end:
+            if number:
+                self._take(",", f"a comma or the end of the {kind} should follow", f"after {part} {number}")
+            number += 1
+            yield number
+        self._at += 1
+
+    def _take(self, character: str, reason: str, place: str) -> None:
+        if self.peek() != character:
+            raise self.cut(reason, place)
+        self._at += 1
 
     def _more(self, size: int) -> bool:
         """Read on; whether there was anything left to read."""
@@ -288,13 +316,9 @@ class _Text:
         try:
             text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            raise InvalidFile(self._name, f"is not UTF-8 text: {error.reason}") from None
-        self._buffer = self._buffer[self.at :] + text
-        self.at = 0
+            raise InvalidFile(self.name, f"is not UTF-8 text: {error.reason}") from None
+        self._buffer, self._at = self._buffer[self._at :] + text, 0
         return bool(chunk)
-
-    def cut(self, reason: str, place: str) -> InvalidFile:
-        return InvalidFile(self._name, reason, place=place, advice="the file may be cut off or edited, export it again")
 
 
 def json_object(text: str | bytes) -> Json | None:
