@@ -14,9 +14,9 @@ from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.retrieve import search_in_store
-from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.interface import Reader
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.records import Arm, Composite, Walk
+from fivefold.stores.records import Arm, Composite, VectorSpace, Walk
 from fivefold.values.filters import Filter
 from fivefold.values.query import Decay
 from fivefold.values.recall_trace import RouteRun

@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.interface import VectorSpace
+from fivefold.stores.records import VectorSpace
 from fivefold.stores.sql.scope import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import codes, scan, vector_cache
 from fivefold.stores.sqlite.codes import CodedVectors

@@ -14,7 +14,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.namespace import Namespace
 from fivefold.stores import open_store
-from fivefold.stores.interface import RequestKey
+from fivefold.stores.records import RequestKey
 from fivefold.stores.sqlite import lexical as shared_lexemes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.transfer.backup import back_up

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 from fivefold.errors import FivefoldError
 from fivefold.learning.reranker import LearnedReranker
 from fivefold.settings import Settings
-from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.query import Query

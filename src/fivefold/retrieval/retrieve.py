@@ -24,8 +24,8 @@ from fivefold.retrieval.protocols import SearchContext
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
-from fivefold.stores.interface import DensePreparation, Reader
-from fivefold.stores.records import Arm, FusedHit
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import Arm, DensePreparation, FusedHit
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Memory, Type
 from fivefold.values.recall_trace import (

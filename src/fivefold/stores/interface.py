@@ -15,27 +15,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from fivefold.stores.records import (
-    TYPE_VOCABULARY,
-    VOCABULARY,
-    Claim,
-    DensePreparation,
-    Entry,
-    Feedback,
-    LinkedPair,
-    LoggedRecall,
-    NewEdge,
-    PastQuestion,
-    QueuedState,
-    QueueEntry,
-    QueueLength,
-    RequestKey,
-    ReturnedHit,
-    SpaceState,
-    StoredRequest,
-    Succession,
-    VectorSpace,
-)
+from fivefold.stores.records import LoggedRecall
 from fivefold.stores.sql.admin import (
     AdminReader,
     AdminWriter,
@@ -46,65 +26,16 @@ from fivefold.stores.sql.admin import (
     forget_requests,
 )
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
-from fivefold.stores.sql.graph import EdgeWriter, EntityWriter, GraphReader
-from fivefold.stores.sql.index import IndexWriter, LexemeWriter, StatementWriter
+from fivefold.stores.sql.graph import GraphReader
+from fivefold.stores.sql.index import IndexWriter, LexemeWriter
 from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter
 from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
-from fivefold.stores.sql.sessions import SessionReader, SessionWriter
+from fivefold.stores.sql.sessions import SessionReader
 from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter
 from fivefold.stores.sql.vectors import VectorWriter
 from fivefold.stores.sql.write_queue import QueueStore, QueueWriter, drop_queue
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
-
-__all__ = [
-    "TYPE_VOCABULARY",
-    "VOCABULARY",
-    "AdminReader",
-    "AdminWriter",
-    "AuditStore",
-    "Claim",
-    "DensePreparation",
-    "EdgeWriter",
-    "EntityWriter",
-    "Entry",
-    "Feedback",
-    "FeedbackReader",
-    "FeedbackWriter",
-    "ForgottenMarks",
-    "GraphReader",
-    "IndexWriter",
-    "KeyStore",
-    "LinkedPair",
-    "LoggedRecall",
-    "MemoryReader",
-    "MemoryWriter",
-    "ModelStore",
-    "NewEdge",
-    "PastQuestion",
-    "QueueEntry",
-    "QueueLength",
-    "QueueStore",
-    "QueueWriter",
-    "QueuedState",
-    "Reader",
-    "RequestKey",
-    "RequestStore",
-    "ReturnedHit",
-    "SearchReader",
-    "SessionReader",
-    "SessionWriter",
-    "Snapshot",
-    "SnapshotImporter",
-    "SpaceState",
-    "StatementWriter",
-    "Store",
-    "StoredRequest",
-    "Succession",
-    "VectorSpace",
-    "VectorWriter",
-    "Writer",
-]
 
 
 class Reader:

@@ -84,7 +84,6 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
 
 
 def values_of(memory: Memory) -> tuple[Any, ...]:
-    """The memory's columns in the order of `MEMORY_COLUMNS`, without the row."""
     values = list(_WRITTEN(memory))
     for place, column_of in _COLUMNS_OF:
         values[place] = column_of(values[place])
@@ -92,7 +91,6 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
 
 
 def compact(value: object) -> str:
-    """JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

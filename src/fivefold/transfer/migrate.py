@@ -17,7 +17,8 @@ from time import monotonic
 from fivefold.errors import Call, InvalidInput, MissingExtra, NotFound, StoreError, UnfinishedCopy
 from fivefold.learning.reranker import reranker_store
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.interface import Snapshot, Store, Writer
+from fivefold.stores.interface import Store, Writer
+from fivefold.stores.sql.snapshot import Snapshot
 from fivefold.stores.tables import (
     COPY_MARK,
     FAMILIES,

@@ -64,7 +64,6 @@ class BuiltIndex:
 
 
 def built_indexes(rows: Rows, schema: str) -> dict[str, BuiltIndex]:
-    """All HNSW indexes of the schema by name."""
     records = rows(
         "SELECT c.relname, i.indisvalid, c.reloptions, t.relname, t.reltuples::bigint FROM pg_index i "
         "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid "

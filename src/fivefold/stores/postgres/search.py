@@ -130,8 +130,6 @@ Statement = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """What the readers of a server share."""
-
     ask: Callable[..., list[tuple[Any, ...]]]
     """Runs one reading statement of a namespace, for which the statements given last set how it runs."""
     recalls: RecallLog
@@ -434,13 +432,11 @@ class PostgresSearchReader(SearchReader):
         return sql, {**values, **keep.values("paired")}
 
     def _known_counts(self) -> dict[int, dict[int, int]]:
-        """How many vectors there are by field and type."""
         if self._counts is None:
             self.vector_space()
         return self._counts or {}
 
     def _has_vectors(self, where: VectorField) -> bool:
-        """Whether any memory has a vector of that field."""
         return any(self._known_counts().get(FIELDS.index(where), {}).values())
 
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:

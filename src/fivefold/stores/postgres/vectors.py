@@ -124,7 +124,6 @@ def _condition(name: str, space: VectorSpace, where: VectorField, keep: Kept) ->
 
 
 def _by_half(space: VectorSpace) -> str:
-    """The order the HNSW index gives."""
     return f"embedding::halfvec({space.dimension}) <#> :vector::vector::halfvec({space.dimension})"
 
 
@@ -153,7 +152,6 @@ def text_of(vector: Vector) -> str:
 
 
 def vector_of(data: bytes) -> Vector:
-    """The vector of what pgvector sends."""
     return np.frombuffer(data, dtype=">f4", offset=4).astype(np.float32)
 
 

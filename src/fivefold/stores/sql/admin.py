@@ -21,13 +21,10 @@ from fivefold.values.times import from_micros, to_micros
 
 
 class NamespaceSettings:
-    """The settings and the learned values of a namespace, JSON objects both."""
-
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def settings(self) -> dict[str, Any]:
-        """The namespace's settings; empty where nothing was set."""
         return dict(json.loads(self._scope.value("SELECT settings FROM namespaces WHERE key = :ns") or "{}"))
 
     def learned_value(self, name: str) -> dict[str, Any] | None:
@@ -47,7 +44,6 @@ class AdminReader(NamespaceSettings):
         self._size = size
 
     def stats(self) -> Stats:
-        """How many of everything there are."""
         self._log.flush()
         space, measured, drift = self._search.vector_space(), self.learned_value(VOCABULARY), None
         if measured is not None:
@@ -88,7 +84,6 @@ class AdminWriter(NamespaceSettings):
         self._txn = txn
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
-        """Replace all settings."""
         self._txn.run("UPDATE namespaces SET settings = :settings WHERE key = :ns", settings=compact(dict(settings)))
 
     def save_learned_value(self, name: str, value: Mapping[str, Any] | None) -> None:
@@ -134,8 +129,6 @@ class CommonTables(ABC):
 
 
 class CommonStore:
-    """One of the stores over those tables."""
-
     def __init__(self, tables: CommonTables) -> None:
         self._tables = tables
 
@@ -151,7 +144,6 @@ class AuditStore(CommonStore):
     """The audit log, numbered in the order of writing."""
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
-        """Add entries; their ids are given by the store."""
         with self._tables.writing() as txn:
             _insert_entries(txn, entries)
 
@@ -215,7 +207,6 @@ class KeyStore(CommonStore):
     """API keys with the hash of their secret. Every read sees a key that was just revoked anywhere."""
 
     def has_any(self) -> bool:
-        """Whether there is any key, revoked ones included."""
         return bool(self._tables.rows("SELECT 1 FROM api_keys LIMIT 1"))
 
     def all(self) -> list[Key]:
@@ -223,7 +214,6 @@ class KeyStore(CommonStore):
         return [_key_of(row) for row in self._tables.rows(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")]
 
     def get(self, id: str) -> tuple[Key, bytes] | None:
-        """A key with the hash of its secret."""
         rows = self._tables.rows(f"SELECT {_KEY}, digest FROM api_keys WHERE id = :id", id=id)
         return (_key_of(rows[0][:-1]), bytes(rows[0][-1])) if rows else None
 
@@ -327,7 +317,6 @@ class RequestStore(CommonStore):
         self._change("DELETE FROM answers", request, lease)
 
     def renew(self, request: RequestKey, lease: str, until: datetime) -> None:
-        """Prolong the lease."""
         self._change("UPDATE answers SET leased_until = :until", request, lease, until=to_micros(until))
 
     def _change(self, change: str, request: RequestKey, lease: str, **values: Any) -> None:

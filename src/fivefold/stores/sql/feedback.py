@@ -85,7 +85,6 @@ class RecallLog:
             return [row for row in self._waiting if row[0] == key]
 
     def find(self, key: int | None, recall_id: str) -> LoggedRow | None:
-        """A recall that still waits to be written."""
         return next((row for row in self.waiting(key) if row[1] == recall_id), None)
 
     def forget(self, key: int, memories: Sequence[str]) -> None:
@@ -95,12 +94,10 @@ class RecallLog:
             self._keep(lambda row: row[0] != key or not any(id in row[5] for id in ids))
 
     def forget_namespace(self, key: int) -> None:
-        """Drop the waiting recalls of a namespace."""
         with self._writing:
             self._keep(lambda row: row[0] != key)
 
     def flush(self) -> None:
-        """Write what waits, after any other writer is done."""
         with self._writing:
             self._write_waiting(PATIENCE_MS)
 
@@ -197,7 +194,6 @@ class FeedbackReader:
         ]
 
     def count(self) -> int:
-        """How many recalls have feedback."""
         return int(self._scope.value("SELECT count(DISTINCT recall) FROM feedback WHERE namespace = :ns") or 0)
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:

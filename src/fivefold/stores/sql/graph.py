@@ -65,7 +65,6 @@ class GraphReader(ABC):
         return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
 
     def entities_by_key(self, keys: Sequence[int]) -> list[Entity]:
-        """The entities with these keys, in the order of their keys."""
         return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._sql.as_list(keys))
 
     def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
@@ -276,11 +275,9 @@ class EntityWriter:
         self._entities.clear()
 
     def forget_names(self) -> None:
-        """Look every name up again from here on."""
         self._entities.clear()
 
     def drop_unused(self) -> None:
-        """Delete entities that nothing mentions."""
         unused = self._txn.rows("SELECT namespace, key FROM entities WHERE namespace = :ns AND links <= 0")
         self._txn.many(_DELETE_UNUSED, unused)
         self._entities.clear()
@@ -324,7 +321,6 @@ class EntityWriter:
         return key
 
     def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
-        """Another name for an entity, or only a part of its name."""
         self._txn.run(
             "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (:ns, :alias, :entity, :part) "
             "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
@@ -387,7 +383,6 @@ class EntityWriter:
         return new
 
     def _recount(self, key: int) -> None:
-        """Count the mentions of an entity that was changed by hand."""
         self._txn.run(
             f"UPDATE entities SET by_hand = {self._txn.sql.greatest}(by_hand, 1), links = (SELECT count(*) "
             "FROM links l WHERE l.namespace = :ns AND l.entity = :key) WHERE namespace = :ns AND key = :key",
@@ -397,7 +392,6 @@ class EntityWriter:
 
 
 def extracted_of(txn: Transaction, row: int) -> dict[str, list[list[str]]]:
-    """What was extracted from a memory, as JSON has it."""
     text = txn.value("SELECT extracted FROM memories WHERE namespace = :ns AND row = :row", row=row)
     return dict(json.loads(text))
 
@@ -411,7 +405,6 @@ class EdgeWriter:
         self._co_mentions: Counter[tuple[int, int]] = Counter()
 
     def add_co_mentions(self, entities: Sequence[int]) -> None:
-        """The entities of one memory are mentioned together."""
         self._co_mentions.update(_pairs(entities))
 
     def flush(self) -> None:
@@ -513,7 +506,6 @@ class EdgeWriter:
         return int(key)
 
     def drop(self, key: int) -> bool:
-        """Delete an edge; gives whether there was one."""
         return bool(self._txn.rows("DELETE FROM edges WHERE namespace = :ns AND key = :key RETURNING key", key=key))
 
 

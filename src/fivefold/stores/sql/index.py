@@ -90,7 +90,6 @@ class StatementWriter:
         return [Statement(*parts) for parts in rows]
 
     def add(self, row: int, statements: Sequence[Statement]) -> None:
-        """Add statements of a memory; those it has already stay as they are."""
         self._txn.many(
             "INSERT INTO slots (namespace, subject, attribute, value, memory) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
@@ -164,7 +163,6 @@ class StatementWriter:
             link_memories(self._txn, successor.row, target, "supersedes", why)
 
     def _superseded(self, row: int) -> list[tuple[int, str]]:
-        """What a memory supersedes, by row, and why."""
         superseded = "source = :row AND relation = 'supersedes' ORDER BY target"
         return self._txn.rows(f"SELECT target, why FROM memory_links WHERE namespace = :ns AND {superseded}", row=row)
 
@@ -235,7 +233,6 @@ class IndexWriter:
         self.sessions = SessionWriter(txn, vectors)
 
     def add(self, row: int, entry: Entry) -> None:
-        """Derive everything of one stored memory."""
         memory = entry.memory
         self.lexemes.add(row, entry)
         self.vectors.put_all(row, memory, entry.vectors, entry.passages)
@@ -247,7 +244,6 @@ class IndexWriter:
             self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
 
     def remove(self, row: int) -> None:
-        """Delete everything derived from a memory."""
         self._txn.write_gathered()
         kind = self._txn.value("SELECT kind FROM memories WHERE namespace = :ns AND row = :row", row=row)
         self.lexemes.remove(row, kind)
@@ -276,17 +272,14 @@ class IndexWriter:
         self.sessions.recount_all()
 
     def add_lexemes(self, row: int, entry: Entry) -> None:
-        """Put only a memory's lexemes into the lexical index."""
         self.lexemes.add(row, entry)
 
     def rebuild_lexical(self, entries: Iterable[Entry]) -> None:
-        """Build the lexical index from the entries of all memories."""
         self.lexemes.clear()
         for entry in entries:
             self.lexemes.add(entry.memory.row, entry)
 
     def flush(self) -> None:
-        """Write what the transaction gathered; called before it ends."""
         self._txn.write_gathered()
         self.entities.flush()
         self.edges.flush()
@@ -304,7 +297,6 @@ NAMED = 10
 
 
 def listed(ids: list[str]) -> str:
-    """The first of some ids."""
     return ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
 
 

@@ -46,17 +46,14 @@ class MemoryReader:
         self._sql = scope.sql
 
     def get(self, id: str) -> Memory | None:
-        """The memory with that id."""
         return self._scope.memory("id = :id", id=id)
 
     def get_many(self, ids: Sequence[str]) -> dict[str, Memory]:
-        """The memories with these ids, by id; ids without a memory are left out."""
         among = self._sql.among("id", ":ids")
         memories = self._scope.memories(f"namespace = :ns AND {among}", ids=self._sql.as_list(ids))
         return {memory.id: memory for memory in memories}
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
-        """The memories at these rows, by row; rows without a memory are left out."""
         own = f"{self._sql.among('row', ':rows')} AND {self._sql.unindexed('namespace')} = :ns"
         return {memory.row: memory for memory in self._scope.memories(own, rows=self._sql.as_list(rows))}
 
@@ -76,7 +73,6 @@ class MemoryReader:
         return {columns[0]: memory_of(self._scope.namespace, columns) for columns in whole}, ids
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids the namespace has."""
         sql = f"SELECT id FROM memories WHERE namespace = :ns AND {self._sql.among('id', ':ids')}"
         return {id for (id,) in self._scope.rows(sql, ids=self._sql.as_list(ids))}
 
@@ -253,7 +249,6 @@ class ForgottenMarks:
         self._sessions: set[str] | None = None
 
     def add(self, memory: Memory, content_hash: bytes) -> None:
-        """Mark a memory as forgotten."""
         key = self._read_key()
         if key is None:
             key = self._key = secrets.token_bytes(32)
@@ -326,7 +321,6 @@ MARKS_KEY = "forgotten"
 
 
 def _marks(key: bytes, memory: Memory, content_hash: bytes) -> dict[str, str]:
-    """The marks of a memory by the name of their column."""
     text = content_hash.hex()
     said = ("note", text)
     if memory.session_id is not None:
@@ -407,7 +401,6 @@ class MemoryWriter(MemoryReader):
         self._txn.run("DELETE FROM memories WHERE namespace = :ns AND row = :row", row=row)
 
     def by_row(self, row: int) -> Memory | None:
-        """The memory at that row."""
         return self._txn.at(row)
 
     def find_note(self, content_hash: bytes) -> int | None:

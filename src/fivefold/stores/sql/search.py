@@ -242,7 +242,6 @@ def _note(ways: Sequence[Way]) -> str:
 
 
 def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
-    """The parameters of the statement for a window in µs."""
     return {
         "first": first,
         "last": last,

@@ -66,7 +66,6 @@ class Snapshot(ABC):
         return _CONDITIONS.get(table.name, "namespace = :ns")
 
     def counts(self) -> dict[str, int]:
-        """The number of rows of every table."""
         counts = {t.name: self.ask(f"SELECT count(*) FROM {t.name} WHERE {self.where(t)}") for t in TABLES}
         return {name: int(rows[0][0]) for name, rows in counts.items()}
 

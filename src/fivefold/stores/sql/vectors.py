@@ -132,7 +132,6 @@ class VectorWriter(ABC):
         return self.space("active") or self.open_space(embedder, dimension, "active", tokens)
 
     def space(self, state: SpaceState) -> VectorSpace | None:
-        """The space in that state."""
         if state not in self._spaces:
             sql = f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = :ns AND state = :state"
             rows = self._txn.rows(sql, state=state)
@@ -148,7 +147,6 @@ class VectorWriter(ABC):
         return space
 
     def drop_space(self, state: SpaceState) -> None:
-        """Delete a space with its vectors, if there is one."""
         space = self.space(state)
         if space is not None:
             self.clear_space(space)
@@ -213,7 +211,6 @@ class VectorWriter(ABC):
         )
 
     def get(self, rows: Sequence[int], where: VectorField, state: SpaceState = "active") -> dict[int, Vector]:
-        """The vectors of one field of these memories, by row."""
         space = self.space(state)
         self.write_waiting()
         return {} if space is None else self.stored(space, rows, where)

@@ -30,8 +30,6 @@ _SCHEMA_ROWS = (
 
 
 class RowChanges:
-    """The changes that a transaction makes to the checksums."""
-
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._schema = connection.pragma("schema_version")
@@ -139,7 +137,6 @@ def wrong_rows(connection: apsw.Connection) -> dict[str, list[Key]]:
 
 
 def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
-    """The keys of the rows of a table that are not what was written."""
     found = _sums(connection, table)
     stored = connection.execute(f"SELECT key, rows, sum FROM {TABLE} WHERE name = ?", (table,))
     return [*(key for key, *sums in stored if found.pop(key, None) != sums), *found]
@@ -168,7 +165,6 @@ def readable(cursor: apsw.Cursor) -> Iterator[tuple[Any, ...]]:
 
 
 def tables(connection: apsw.Connection) -> list[str]:
-    """The tables whose rows have checksums, and the schema itself."""
     sql = f"SELECT name FROM {_SCHEMA} WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
     return [_SCHEMA, _COUNTERS, *(str(name) for (name,) in connection.execute(sql) if name not in _WITHOUT)]
 

@@ -52,7 +52,6 @@ def last_packed(connection: apsw.Connection, space: int, field: int) -> int:
 
 
 def count_after(connection: apsw.Connection, space: int, field: int, id: int = 0) -> int:
-    """How many vectors of a field come after an id."""
     return number(connection, f"SELECT count(*) {_OF_FIELD}", space, field, id) or 0
 
 
@@ -145,7 +144,6 @@ def _close_gaps(connection: apsw.Connection, key: int) -> None:
 
 
 def log_removal(connection: apsw.Connection, space: int, field: int, count: int, id: int) -> None:
-    """List a removal under its number."""
     connection.execute("INSERT INTO removed_vectors VALUES (?, ?, ?, ?)", (space, field, count, id))
     if count % LOGGED == 0:
         sql = "DELETE FROM removed_vectors WHERE space = ? AND field = ? AND number <= ?"
@@ -158,7 +156,6 @@ def removed_since(connection: apsw.Connection, space: int, field: int, count: in
 
 
 def drop(connection: apsw.Connection, space: int) -> None:
-    """Delete all codes of a space."""
     for table in ("code_blocks", "removed_vectors"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
 

@@ -182,8 +182,6 @@ def plain_errors(location: str) -> Iterator[None]:
 
 
 class Connections:
-    """One writer and a few readers on the same file; in memory, one connection does both in turn."""
-
     def __init__(self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None]) -> None:
         self.location = location
         self.read_only = read_only

@@ -112,7 +112,6 @@ class SqliteTransaction(Transaction):
 
 
 def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """All rows of one statement."""
     return connection.execute(sql, values).fetchall()
 
 

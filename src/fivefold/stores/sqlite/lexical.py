@@ -47,8 +47,6 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The documents of one lexeme in rising rows."""
-
     rows: Rows
     counts: npt.NDArray[np.uint32]
     lengths: npt.NDArray[np.uint32]
@@ -267,7 +265,6 @@ def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple
 def scores(
     matching: Sequence[tuple[Document, list[int]]], idf: Sequence[float], corpus: Corpus, multiplied: bool = False
 ) -> dict[int, float]:
-    """BM25 of each document that matches."""
     return {
         item.memory: sum(
             corpus.share(weight, count, item.length, multiplied)
@@ -426,7 +423,6 @@ def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept)
 
 
 def latest_with(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
-    """The latest rows with any of the lexemes."""
     with one_snapshot(connection):
         recent = counts_of(documents(connection, namespace, False), lexemes)
         found = {item.memory for item, _ in recent}

@@ -57,7 +57,6 @@ class Corpus(NamedTuple):
 
     @property
     def average(self) -> float:
-        """The average length of a document."""
         return self.lexemes / max(1, self.documents)
 
     def idf(self, matching: int) -> float:
@@ -92,8 +91,6 @@ _OF = "FROM postings WHERE namespace = ? AND term = ?"
 
 
 class Tail(NamedTuple):
-    """The last block of a term."""
-
     first: int
     last: int
     size: int
@@ -104,7 +101,6 @@ def unpack(data: bytes) -> Packed:
 
 
 def read(connection: apsw.Connection, namespace: int, term: int) -> bytes:
-    """All postings of a term."""
     return b"".join(data for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first", (namespace, term)))
 
 
@@ -233,7 +229,6 @@ def _by_block(
 
 
 def _blocks(namespace: int, term: int, data: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
-    """Postings as rows of the table."""
     for start in range(0, len(data), BLOCK * WIDTH):
         block = data[start : start + BLOCK * WIDTH]
         yield namespace, term, _row(block, 0), _row(block, -WIDTH), block

@@ -133,7 +133,6 @@ def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None
 
 
 def _products(code: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> Floats:
-    """The product of one code with each of the others."""
     out = np.empty(len(codes), np.float32)
 
     def multiply(part: slice) -> None:

@@ -187,8 +187,6 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class SqliteFile:
-    """What the readers of a file share."""
-
     connections: Connections
     vector_cache: VectorCache
     token_cache: TokenCache

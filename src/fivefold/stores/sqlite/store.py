@@ -114,7 +114,6 @@ class SqliteStore:
         return reader_of(self._file, namespace)
 
     def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """The namespace as it is at one moment, for a copy."""
         return snapshot_of(self.connections, self.key_of(namespace))
 
     @contextmanager
@@ -252,7 +251,6 @@ def _key_of(connection: apsw.Connection, namespace: str) -> int | None:
 
 
 def _make_namespace(connection: apsw.Connection, namespace: str) -> int:
-    """The key of a namespace, made if need be."""
     known = _key_of(connection, namespace)
     if known is not None:
         return known

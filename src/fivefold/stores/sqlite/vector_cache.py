@@ -84,7 +84,6 @@ class CachedVectors:
         return cached, positions[np.isin(cached.types[positions], keep.type_codes)] if keep.types else positions
 
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
-        """Read what was written since the last time."""
         code = FIELDS.index(where)
         with self.lock:
             if not self._is_behind(connection, space.key, code):
@@ -195,7 +194,6 @@ class VectorCache:
     def patterns(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Kept
     ) -> Matrix:
-        """The vectors nearest to `vector`, one a row."""
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
             near = knn(connection, space, where, vector, size, keep)

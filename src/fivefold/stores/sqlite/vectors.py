@@ -65,7 +65,6 @@ def knn(
 def stored(
     connection: apsw.Connection, space: VectorSpace, memories: Sequence[int], where: Sequence[VectorField]
 ) -> dict[int, Vector]:
-    """The vectors of these memories, straight from the file."""
     records = rows(
         connection,
         "SELECT v.memory, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v ON v.memory = wanted.value "
@@ -122,12 +121,10 @@ def keys_of(id: int) -> tuple[int, int]:
 
 
 def put_tokens(txn: Transaction, passages: Iterable[tuple[int, bytes]]) -> None:
-    """Store token vectors, each with the id of the vector it belongs to."""
     txn.many("INSERT INTO tokens (key, tokens) VALUES (?, ?)", (row for item in passages for row in _pieces(*item)))
 
 
 def drop_tokens(txn: Transaction, ids: Iterable[int]) -> None:
-    """Delete the token vectors that belong to these vectors."""
     txn.many("DELETE FROM tokens WHERE key BETWEEN ? AND ?", map(keys_of, ids))
 
 
@@ -140,7 +137,6 @@ def _pieces(id: int, tokens: bytes) -> list[tuple[int, bytes]]:
 
 
 def tokens_by_id(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, bytes]:
-    """The token vectors of these vectors."""
     records = rows(
         connection,
         "SELECT t.key, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
