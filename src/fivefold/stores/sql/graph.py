@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
 
-from fivefold.stores.records import AliasMatch, NewEdge, Walk
-from fivefold.stores.sql.scope import ReadScope, Transaction
+from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
+from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
 from fivefold.text.names import ONE_HOLDER, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
@@ -41,7 +41,6 @@ class GraphReader(ABC):
         self._scope = scope
         self._sql = scope.sql
 
-    @abstractmethod
     def walk(
         self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
     ) -> list[RouteHit]:
@@ -51,6 +50,30 @@ class GraphReader(ABC):
         those in reach. Every entity is followed along its surest edges only, and gives its latest memories only, so
         that a hub costs no more than any other; entities further down are left out once those before have given enough.
         """
+        if not roots:
+            return []
+        kept = self._scope.kept_rows(keep)
+        values = {
+            "now": to_micros(how.now),
+            "expired": float(how.expired),
+            **{kind: float(prior) for kind, prior in how.priors.items()},
+            "fan": how.fan_out,
+            "each": how.per_entity,
+            "depth": depth,
+            "enough": CONSIDERED_PER_HIT * depth,
+            **kept.values("kept"),
+        }
+        sql, own = self._walk(roots, how, depth, kept)
+        return [
+            RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
+            for memory, score, hop, path, *_ in self._scope.rows(sql, **values, **own)
+        ]
+
+    @abstractmethod
+    def _walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+    ) -> tuple[str, dict[str, object]]:
+        """A statement that gives memory, score, hop and path, best first, and the parameters that only it has."""
 
     def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
         """Entities with that alias, or all but topics; most mentioned first, `after` is mentions and key."""

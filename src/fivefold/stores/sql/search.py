@@ -180,6 +180,57 @@ class SearchReader(ABC):
         """How many vectors a space has."""
 
 
+# Searching and fusing in one statement.
+
+TOTAL = (
+    "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
+    "ORDER BY total DESC, row, arm"
+)
+"""Gives the rows of the table `shares`, each with the sum over its memory's shares."""
+
+
+def composite_of(sql: Dialect, nearest: str, how: Composite) -> tuple[str, dict[str, Any], list[str]]:
+    """The tables and the total of a composite score over the rows and scores of `nearest`, its parameters, the routes.
+
+    Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9).
+    """
+    age = {
+        "none": "1.0",
+        "linear": f"{sql.greatest}(0.0, 1.0 - lives / 2)",
+        "exponential": "exp(-ln(CAST(2 AS float8)) * lives)",
+        "gaussian": "exp(-ln(CAST(2 AS float8)) * lives * lives)",
+        "step": "CASE WHEN lives < 1 THEN 1.0 ELSE 0.0 END",
+    }
+    newness = "CASE WHEN oldest < newest THEN CAST(at - oldest AS float8) / (newest - oldest) ELSE 1.0 END"
+    values: dict[str, Any] = {"now": to_micros(how.now), "life": float(how.decay.half_life_days or 1.0) * DAY_MICROS}
+    if how.decay.half_life_days is not None:
+        newness = f"{sql.greatest}(CAST(:floor AS float8), {age[how.decay.curve]})"
+        values["floor"] = float(how.decay.floor)
+    signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
+    used = [(column, *named) for column, named in signals if named is not None]
+    values |= {f"weight{i}": float(weight) for i, (_, _, weight) in enumerate(used)}
+    shares = " UNION ALL ".join(
+        f"SELECT {i} AS arm, row, row_number() OVER (ORDER BY {column} DESC, row) AS rank, {column} AS score, "
+        f"CAST(:weight{i} AS float8) * {column} AS share FROM signals"
+        for i, (column, *_) in enumerate(used)
+    )
+    spoken = (
+        f"SELECT sum(e.links) FROM links l CROSS JOIN entities e WHERE {sql.unindexed('l.namespace')} = :ns "
+        f"AND l.memory = n.row AND {sql.unindexed('e.namespace')} = :ns AND e.key = l.entity"
+    )
+    tables = (
+        f"found AS MATERIALIZED (SELECT n.row, {sql.least}(1.0, {sql.greatest}(0.0, n.score)) AS similarity, "
+        f"m.event_at AS at, coalesce(({spoken}), 0) AS spoken FROM {nearest} AS n CROSS JOIN memories m "
+        f"WHERE m.row = n.row AND {sql.unindexed('m.namespace')} = :ns), "
+        "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
+        f"{sql.greatest}(0, CAST(:now AS bigint) - at) / CAST(:life AS float8) AS lives FROM found), "
+        f"signals AS MATERIALIZED (SELECT row, similarity, {newness} AS recency, "
+        "CASE WHEN most > 0 THEN CAST(spoken AS float8) / most ELSE 0.0 END AS frequency FROM spread), "
+        f"shares AS ({shares}) {TOTAL}"
+    )
+    return tables, values, [route for _, route, _ in used]
+
+
 # The stretches of time that a memory's text names.
 
 MOST_TIMES = 16
