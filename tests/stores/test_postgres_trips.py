@@ -169,7 +169,6 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "temporal": lambda reader, space: reader.search.temporal(datetime(2000, 1, 1, tzinfo=UTC), NOW, 20),
     "holds_type": lambda reader, space: reader.memories.has_type("event", 3),
     "session_rows": lambda reader, space: reader.sessions.memory_rows(["s0", "s1"]),
-    "last_talk": lambda reader, space: reader.sessions.last_end(NOW),
     "sessions": lambda reader, space: reader.sessions.page(5),
     "memories": lambda reader, space: reader.memories.page(
         Filter(all_tags=("a",), words=("tea",), since=NOW), (0, 0), 5

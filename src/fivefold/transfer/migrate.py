@@ -227,7 +227,7 @@ def _copy_rows(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance
                 _must_stand(txn, goal, copy)
                 txn.importer.import_rows(table, rows)
                 for entry in entries:
-                    txn.index.add_lexemes(entry.memory.row, entry)
+                    txn.index.lexemes.add(entry.memory.row, entry)
                 copy = replace(copy, table=table.name, after=table.position(batch[-1]))
                 txn.admin.save_learned_value(COPY_MARK, copy.to_dict())
             advance(len(batch))

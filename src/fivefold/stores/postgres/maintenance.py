@@ -20,14 +20,7 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.schema import TABLES
 from fivefold.stores.postgres.vectors import INDEX_LIMIT, WITHOUT_VECTOR, index_name
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.index import (
-    check_entities,
-    check_labels,
-    check_sessions,
-    check_texts,
-    check_times,
-    check_vectors,
-)
+from fivefold.stores.sql.index import DERIVED, check_texts, check_vectors
 from fivefold.stores.sql.scope import Scope
 from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
@@ -236,7 +229,7 @@ def check(scope: Scope) -> Iterator[Finding]:
     if not scope.rows("SELECT 1 FROM namespaces WHERE key = :ns"):
         yield Finding("namespace", True, "nothing stored yet")
         return
-    yield check_texts(scope)
+    yield from check_texts(scope)
     wrong = scope.count(
         "(SELECT row, kind FROM memories WHERE namespace = :ns) AS m FULL JOIN "
         "(SELECT memory, sessions FROM documents WHERE namespace = :ns) AS d "
@@ -259,7 +252,5 @@ def check(scope: Scope) -> Iterator[Finding]:
     yield Finding("lexical statistics", wrong == 0, counts)
     lost_tokens = f"tokens t WHERE namespace = :ns AND {WITHOUT_VECTOR}"
     yield from check_vectors(scope, stray, lambda: scope.count(lost_tokens))
-    yield check_entities(scope)
-    yield check_sessions(scope)
-    yield check_times(scope)
-    yield check_labels(scope)
+    for look in DERIVED.values():
+        yield from look(scope)

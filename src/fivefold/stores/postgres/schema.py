@@ -17,33 +17,10 @@ from fivefold.values.vectors import FIELDS
 # Row-level security: a role that sees one namespace at a time, whatever a statement asks for (R12).
 
 TABLES = (
-    "memories",
-    "memory_links",
-    "memory_times",
-    "memory_labels",
-    "slots",
-    "entities",
-    "entity_aliases",
-    "links",
-    "edges",
-    "edge_memories",
-    "sessions",
-    "spaces",
-    "vectors",
-    "held",
-    "tokens",
-    "documents",
-    "terms",
-    "corpora",
-    "recalls",
-    "feedback",
-    "learned",
-    "forgotten",
-    "rerankers",
-    "answers",
-    "queue",
-    "queue_lengths",
-)
+    "memories memory_links memory_times memory_labels slots entities entity_aliases links edges "
+    "edge_memories sessions spaces vectors held tokens documents terms corpora recalls feedback "
+    "learned forgotten rerankers answers queue queue_lengths"
+).split()
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
 SHARED_TABLES = ("api_keys", "audit")

@@ -271,9 +271,6 @@ class IndexWriter:
         self.statements.end_superseded()
         self.sessions.recount_all()
 
-    def add_lexemes(self, row: int, entry: Entry) -> None:
-        self.lexemes.add(row, entry)
-
     def rebuild_lexical(self, entries: Iterable[Entry]) -> None:
         self.lexemes.clear()
         for entry in entries:
@@ -300,7 +297,7 @@ def listed(ids: list[str]) -> str:
     return ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
 
 
-def check_texts(scope: Scope) -> Finding:
+def check_texts(scope: Scope) -> Iterator[Finding]:
     """Each text is still the one that was stored, by the hash that was stored with it."""
     changed, after = [], 0
     while batch := scope.rows(
@@ -313,16 +310,16 @@ def check_texts(scope: Scope) -> Finding:
     detail = (
         f"{len(changed)} texts are not what was stored: {listed(changed)}" if changed else "all are what was stored"
     )
-    return Finding("texts", not changed, detail)
+    yield Finding("texts", not changed, detail)
 
 
-def check_entities(scope: Scope) -> Finding:
+def check_entities(scope: Scope) -> Iterator[Finding]:
     links = "(SELECT count(*) FROM links l WHERE l.namespace = :ns AND l.entity = e.key)"
     wrong = scope.count(f"entities e WHERE namespace = :ns AND links <> {links}")
-    return Finding("entity links", wrong == 0, f"{wrong} entities count wrongly" if wrong else "counts agree")
+    yield Finding("entity links", wrong == 0, f"{wrong} entities count wrongly" if wrong else "counts agree")
 
 
-def check_sessions(scope: Scope) -> Finding:
+def check_sessions(scope: Scope) -> Iterator[Finding]:
     wrong = scope.count(
         "sessions s WHERE namespace = :ns AND (turns, started_at, ended_at) <> "
         "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
@@ -332,10 +329,10 @@ def check_sessions(scope: Scope) -> Finding:
         "(SELECT session_id FROM memories WHERE namespace = :ns AND kind = 'turn' EXCEPT "
         "SELECT id FROM sessions WHERE namespace = :ns) AS unlogged"
     )
-    return Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
+    yield Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
 
 
-def check_times(scope: Scope) -> Finding:
+def check_times(scope: Scope) -> Iterator[Finding]:
     """Each memory has the stretches of time that were extracted from it, up to the most that are stored."""
     wrong = scope.count(
         "(SELECT memory FROM (SELECT memory, starts_at, ends_at, max(named) AS named, max(stored) AS stored FROM ("
@@ -344,15 +341,24 @@ def check_times(scope: Scope) -> Finding:
         "GROUP BY memory, starts_at, ends_at) AS stretches "
         f"GROUP BY memory HAVING sum(stored) <> {scope.sql.least}({MOST_TIMES}, sum(named)) OR min(named) = 0) AS wrong"
     )
-    return Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+    yield Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 
 
-def check_labels(scope: Scope) -> Finding:
+def check_labels(scope: Scope) -> Iterator[Finding]:
     """Each memory has the labels of its tags and its metadata, and nothing else has any."""
     memories = scope.rows(f"SELECT namespace, row, tags, metadata FROM memories WHERE namespace = :ns AND {LABELLED}")
     stored = scope.rows("SELECT namespace, name, value, memory FROM memory_labels WHERE namespace = :ns")
     wrong = len({memory for *_, memory in set(label_rows(memories)) ^ set(stored)})
-    return Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+    yield Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+
+
+DERIVED: dict[str, Callable[[Scope], Iterator[Finding]]] = {
+    "entity links": check_entities,
+    "session log": check_sessions,
+    "named times": check_times,
+    "labels": check_labels,
+}
+"""The checks of what was derived from memories, but for lexemes and vectors, by the part that they check."""
 
 
 def check_vectors(

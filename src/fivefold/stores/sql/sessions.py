@@ -7,7 +7,6 @@ from datetime import datetime
 
 from fivefold.stores.sql.scope import Scope, Transaction
 from fivefold.stores.sql.vectors import VectorWriter
-from fivefold.stores.tables import moment_or_none
 from fivefold.values.memory import Memory, Session
 from fivefold.values.times import from_micros, to_micros
 from fivefold.values.vectors import Vector
@@ -88,11 +87,6 @@ class SessionReader:
             ids=self._sql.as_list(session_ids),
         )
         return dict(rows)
-
-    def last_end(self, before: datetime) -> datetime | None:
-        """When the last session ended that had ended before that time."""
-        sql = "SELECT max(ended_at) FROM sessions WHERE namespace = :ns AND ended_at < :before"
-        return moment_or_none(self._scope.value(sql, before=to_micros(before)))
 
 
 class SessionWriter(SessionReader):

@@ -195,7 +195,11 @@ class Connections:
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._room = threading.Semaphore(_READERS)
         self._all: list[apsw.Connection] = [self._writer]
-        self._files = None if self.in_memory else self._open_files()
+        self._files: FileIdentity | None = None
+        if not self.in_memory:
+            with plain_errors(location):
+                self._writer.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log as well
+            self._files = FileIdentity(location, () if read_only else ("-wal",))
         note_open(location)
 
     @contextmanager
@@ -248,24 +252,15 @@ class Connections:
         for _ in range(0 if self.in_memory else _READERS):
             self._room.acquire()
         with self._writing:
-            if not (self.in_memory or self.read_only):
-                self._checkpoint()
+            if not (self.in_memory or self.read_only):  # what the last close would do, stopping every thread meanwhile
+                with suppress(apsw.Error):
+                    self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
             for connection in self._all:
                 connection.close()
             self._all.clear()
         note_closed(self.location)
         if not self.in_memory:
             self._room.release(_READERS)
-
-    def _open_files(self) -> FileIdentity:
-        with plain_errors(self.location):
-            self._writer.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log as well
-        return FileIdentity(self.location, () if self.read_only else ("-wal",))
-
-    def _checkpoint(self) -> None:
-        """What the last close would do, by a statement: closing would stop every thread while the disk works."""
-        with suppress(apsw.Error):
-            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _must_be_open(self) -> None:
         if self.closed:

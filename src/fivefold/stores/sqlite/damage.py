@@ -8,21 +8,13 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import apsw
 
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.index import (
-    check_entities,
-    check_labels,
-    check_sessions,
-    check_texts,
-    check_times,
-    check_vectors,
-    listed,
-)
+from fivefold.stores.sql.index import DERIVED, check_texts, check_vectors, listed
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.checksums import checksum, readable, wrong_keys
 from fivefold.stores.sqlite.codes import wrong_blocks
@@ -376,15 +368,14 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
         stored = f"SELECT rowid FROM {table_of(space.dimension)}"
         return scope.count(f"(SELECT id FROM vectors WHERE space = :space EXCEPT {stored})", space=space.key)
 
-    yield from _readable("texts", lambda: [check_texts(scope)])
+    yield from _readable("texts", lambda: check_texts(scope))
     yield from _readable("lexical index", lambda: [_lexical(scope)])
     yield from _readable("vectors", lambda: check_vectors(scope, stray, lambda: len(scope.rows(STRAY))))
     yield from _readable("vector codes", lambda: _codes(connection, namespace))
-    yield from _readable("entity links", lambda: [check_entities(scope)])
-    yield from _readable("session log", lambda: [check_sessions(scope)])
-    if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
-        yield from _readable("named times", lambda: [check_times(scope)])
-    yield from _readable("labels", lambda: [check_labels(scope)])
+    has_times = int(connection.pragma("user_version")) >= TIMES  # an older file that can only be read has none
+    for name, look in DERIVED.items():
+        if has_times or name != "named times":
+            yield from _readable(name, partial(look, scope))
 
 
 def _readable(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

@@ -262,26 +262,6 @@ def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple
             at = joined.find(wanted, at + len(wanted) - 1)
 
 
-def scores(
-    matching: Sequence[tuple[Document, list[int]]], idf: Sequence[float], corpus: Corpus, multiplied: bool = False
-) -> dict[int, float]:
-    return {
-        item.memory: sum(
-            corpus.share(weight, count, item.length, multiplied)
-            for weight, count in zip(idf, counts, strict=True)
-            if count
-        )
-        for item, counts in matching
-    }
-
-
-def of_types(connection: apsw.Connection, found: Sequence[int], keep: Kept) -> set[int]:
-    """Those of the rows whose memories have the types of a filter."""
-    types = ", ".join("?" * len(keep.types))
-    typed = "SELECT m.row FROM json_each(?) f CROSS JOIN memories m ON m.row = f.value"
-    return {row for (row,) in rows(connection, f"{typed} WHERE m.type IN ({types})", str(list(found)), *keep.types)}
-
-
 RARE = 32_768
 """Up to this many memories of a type are listed; of more, enough are among the best hits of all types."""
 
@@ -355,7 +335,11 @@ def search(
             found.sort(key=lambda hit: (-hit[1], hit[0]))
             best = found[:most]
             if keep.types:
-                allowed = of_types(connection, [row for row, _ in best], keep)
+                sql = (
+                    "SELECT m.row FROM json_each(?) f CROSS JOIN memories m ON m.row = f.value "
+                    f"WHERE m.type IN ({', '.join('?' * len(keep.types))})"
+                )
+                allowed = {row for (row,) in rows(connection, sql, str([row for row, _ in best]), *keep.types)}
                 best = [hit for hit in best if hit[0] in allowed]
             if len(best) >= depth or len(found) < most or not keep.types:
                 return [RouteHit(row, score) for row, score in best[:depth]]
@@ -375,13 +359,20 @@ def _scored(
     """The best of the index and all others that match, each with its score."""
     recent = documents(connection, namespace, sessions)
     index = index_of(connection, namespace, sessions)
-    known = {} if index is None else _known(connection, namespace, sessions, lexemes)
+    terms_known = [] if index is None else postings.terms_of(connection, namespace, int(sessions), lexemes)
+    known = {lexeme: (term, size) for lexeme, term, size, _ in terms_known}
     matching = counts_of(recent, lexemes)
     own = Corpus(len(recent), sum(item.length for item in recent))
     corpus = own if index is None else Corpus(*(one + other for one, other in zip(own, index.corpus, strict=True)))
     here = [sum(counts[place] > 0 for _, counts in matching) for place in range(len(lexemes))]
     idf = [corpus.idf(known.get(lexeme, (0, 0))[1] + count) for lexeme, count in zip(lexemes, here, strict=True)]
-    found = list(scores(matching, idf, corpus, multiplied).items())
+    found = [
+        (
+            item.memory,
+            sum(corpus.share(weight, n, item.length, multiplied) for weight, n in zip(idf, counts, strict=True) if n),
+        )
+        for item, counts in matching
+    ]
     kept = None if keep.rows is None else keep.rows.rows
     if kept is not None:
         allowed = set(kept.tolist())
@@ -390,24 +381,15 @@ def _scored(
         terms = [
             Term(
                 Weight(weight, corpus, multiplied),
-                size,
-                partial(cache.read, connection, namespace, term, index.version),
+                known[lexeme][1],
+                partial(cache.read, connection, namespace, known[lexeme][0], index.version),
             )
-            for weight, (term, size) in (
-                (idf[lexemes.index(lexeme)], known[lexeme]) for lexeme in lexemes if lexeme in known
-            )
+            for lexeme, weight in zip(lexemes, idf, strict=True)
+            if lexeme in known
         ]
         top, sums = best_documents(terms, depth, kept)
         found += zip(top.tolist(), sums.tolist(), strict=True)
     return found
-
-
-def _known(
-    connection: apsw.Connection, namespace: int, sessions: bool, lexemes: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """The number and the documents of each lexeme that the index knows."""
-    terms = postings.terms_of(connection, namespace, int(sessions), lexemes)
-    return {lexeme: (term, documents) for lexeme, term, documents, _ in terms}
 
 
 def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:

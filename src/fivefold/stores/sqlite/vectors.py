@@ -137,16 +137,18 @@ def _pieces(id: int, tokens: bytes) -> list[tuple[int, bytes]]:
 
 
 def tokens_by_id(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, bytes]:
-    records = rows(
-        connection,
-        "SELECT t.key, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
-        f"ON t.key BETWEEN wanted.value << {PIECE_BITS} AND ((wanted.value + 1) << {PIECE_BITS}) - 1",
-        json.dumps(list(ids)),
+    sql = (
+        "SELECT t.key, wanted.value, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
+        f"ON t.key BETWEEN wanted.value << {PIECE_BITS} AND ((wanted.value + 1) << {PIECE_BITS}) - 1"
     )
-    records.sort()
-    found: dict[int, bytes] = {}
-    for key, piece in records:
-        found[key >> PIECE_BITS] = found.get(key >> PIECE_BITS, b"") + piece
+    return _joined(rows(connection, sql, json.dumps(list(ids))))
+
+
+def _joined(pieces: list[tuple[Any, ...]]) -> dict[Any, bytes]:
+    """Token vectors by their owner, of rows with the key of a piece, the owner and the piece."""
+    found: dict[Any, bytes] = {}
+    for _, owner, piece in sorted(pieces):
+        found[owner] = found.get(owner, b"") + piece
     return found
 
 
@@ -170,11 +172,7 @@ def _of_field(
         space.key,
         FIELDS.index(where),
     )
-    records.sort()
-    found: dict[Part, bytes] = {}
-    for _, row, part, piece in records:
-        found[row, part] = found.get((row, part), b"") + piece
-    return found
+    return _joined([(key, (row, part), piece) for key, row, part, piece in records])
 
 
 # Token vectors that recalls have read stay in memory. The cache agrees with the file, also when other processes write:
