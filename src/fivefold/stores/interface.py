@@ -39,10 +39,7 @@ from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 
 
 class Reader:
-    """A namespace as a recall sees it; one that nothing was written to reads as empty.
-
-    Every part is scoped to it: no method can name another namespace (R12). Searches and walks are each store's own.
-    """
+    """A namespace as a recall sees it, empty if nothing was written to it; no method can name another (R12)."""
 
     def __init__(
         self, scope: ReadScope, search: SearchReader, graph: GraphReader, log: RecallLog, size: Callable[[], int]
@@ -62,10 +59,7 @@ class Reader:
 
 
 class Writer:
-    """One transaction on a namespace: all of it happens, or nothing. The first one creates the namespace.
-
-    Vectors, lexemes and imports are each store's own; all else is written once for both databases.
-    """
+    """One transaction on a namespace: all of it happens, or nothing. The first one creates the namespace."""
 
     def __init__(
         self,

@@ -100,10 +100,7 @@ class AdminWriter(NamespaceSettings):
 
 
 class CommonTables(ABC):
-    """How API keys, audit log, requests and the queue reach the tables that a store keeps for all its namespaces.
-
-    Keys are read again each time, so that one revoked anywhere is refused everywhere at once.
-    """
+    """The tables that a store keeps for all its namespaces; each read sees a key that was just revoked anywhere."""
 
     read_only = False
 
@@ -325,10 +322,7 @@ class RequestStore(CommonStore):
 
 
 def erase_bodies(requests: Transaction, ids: Sequence[str], containing: str = "") -> None:
-    """Erase the bodies that name these memories; that the requests were done stays known.
-
-    With `containing`, only those bodies that have this text as well.
-    """
+    """Erase the bodies that name these memories and have the text `containing`; their requests stay known as done."""
     if len(ids) > FEW:
         removed = set(ids)
         for scope, key, body in requests.rows(

@@ -39,10 +39,7 @@ def _row_of(key: int, recall: LoggedRecall) -> LoggedRow:
 
 
 def write_rows(txn: Transaction, rows: list[LoggedRow]) -> None:
-    """Log recalls of one namespace, and delete the oldest without feedback.
-
-    A recall of something that was removed while it waited is left out, also if another process has removed it.
-    """
+    """Log recalls of one namespace but those of something removed meanwhile; the oldest without feedback go."""
     returned = {row[1]: {item[0] for item in json.loads(row[5])} for row in rows}
     among = txn.sql.among("id", ":ids")
     ids = txn.sql.as_list(sorted(set().union(*returned.values())))

@@ -380,10 +380,7 @@ class EntityWriter:
         self._recount(into)
 
     def split(self, key: int, name: str, memories: Sequence[int]) -> int:
-        """A new entity to which these memories' mentions of the old one go; gives its key.
-
-        The mentions are renamed in what was extracted too, so that a rebuild links them to the new entity.
-        """
+        """A new entity, to which these memories' mentions of the old one go, also as extracted; gives its key."""
         kind = self._txn.value("SELECT kind FROM entities WHERE namespace = :ns AND key = :key", key=key)
         new = self._txn.insert(_INSERT_ENTITY, self._txn.key, name, kind, 1, self._txn.now)
         self.add_alias(new, alias_of(name))

@@ -127,10 +127,7 @@ class StatementWriter:
         link_memories(self._txn, new.row, old.row, "supersedes", why)
 
     def reinstate(self, row: int) -> None:
-        """A superseded memory is current again with all its statements, until the end its caller gave it.
-
-        What was likely to replace it no longer is.
-        """
+        """A superseded memory is current again with all its statements, and nothing is likely to replace it."""
         self._reinstate(row)
         self._txn.run(_OF_TARGET, row=row, relation="likely")
 

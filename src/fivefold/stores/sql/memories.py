@@ -36,10 +36,7 @@ _UPDATE = (
 
 
 class MemoryReader:
-    """Memories by id, by row, by page, and the links between them.
-
-    Where few of many memories are wanted, their own index finds them, and they are sorted by time afterwards.
-    """
+    """Memories by id, by row, by page, and the links between them."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -141,10 +138,7 @@ class MemoryReader:
         return links
 
     def linked(self, relation: ReadKind, after: tuple[int, int] | None = None, limit: int = 500) -> list[LinkedPair]:
-        """The links of that kind between two memories that are not superseded, the newest by the row of their source.
-
-        `after` is source and target, by row, of the last one seen.
-        """
+        """The links of that kind between two current memories, newest first; `after` is the last pair of rows."""
         behind = "" if after is None else "AND (l.source, l.target) < (:source, :target) "
         values = {} if after is None else {"source": after[0], "target": after[1]}
         rows = self._scope.rows(
@@ -176,10 +170,7 @@ class MemoryReader:
         ]
 
     def successions(self, rows: Sequence[int]) -> list[Succession]:
-        """Which memory replaces which, surely or likely, where either of them is one of these; by both rows.
-
-        What is pinned is not likely replaced.
-        """
+        """The replacements, sure or likely, with either end among these; nothing likely replaces a pinned one."""
         replaces = self._either_end("1", " AND t.relation IN ('supersedes', 'likely')")
         links = self._scope.rows(
             "SELECT l.target, l.source, l.chance, m.event_at FROM "
@@ -289,10 +280,7 @@ class ForgottenMarks:
         return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("text",)))
 
     def has_session(self, session_id: str) -> bool:
-        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text.
-
-        The first call reads all such sessions.
-        """
+        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text."""
         if self._sessions is None:
             sql = "SELECT DISTINCT session_mark FROM forgotten WHERE namespace = :ns AND session_mark IS NOT NULL"
             self._sessions = {mark for (mark,) in self._txn.rows(sql)} if self._read_key() else set()
@@ -442,9 +430,5 @@ class MemoryWriter(MemoryReader):
         self._txn.run(sql, expires=micros_or_none(expires_at), pinned=int(pinned), row=row)
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
-        """Link two memories; a link that exists stays as it is.
-
-        A sure replacement takes the place of a likely one and of a near-duplicate, which are not added where there is
-        a sure one.
-        """
+        """Link two memories; a link that exists stays, and a sure replacement takes the place of any other."""
         link_memories(self._txn, source, target, relation, why, chance)

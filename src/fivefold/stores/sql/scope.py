@@ -204,10 +204,7 @@ def stored_labels(tags: str, metadata: str) -> list[tuple[str, str]]:
 
 
 class FilterConditions:
-    """The conditions of one filter, and the values of their parameters: on columns of memories, and on labels.
-
-    Where few of many memories are wanted, an index finds them: by label, speaker, session or time.
-    """
+    """The conditions of one filter on columns of memories and on labels, and the values of their parameters."""
 
     def __init__(self, keep: Filter, sql: Dialect, event_at: str = "event_at") -> None:
         self.values: dict[str, object] = {}

@@ -170,10 +170,7 @@ class SearchReader(ABC):
 
     @abstractmethod
     def vocabulary(self, most: int, prefix: str = "") -> list[str]:
-        """The lexemes of most memories, session memories left out; ties in the order of the lexemes.
-
-        With a prefix, only those that begin with it.
-        """
+        """The lexemes with that prefix that most memories have, sessions left out; ties in the order of lexemes."""
 
     @abstractmethod
     def count_vectors(self, space: VectorSpace) -> int:
@@ -381,10 +378,7 @@ def sessions_of(sql: Dialect, turns: str, depth: int, keep: Kept) -> str:
 
 
 def _sides(sql: Dialect, side: VectorField, turns: str) -> str:
-    """Rows and scores of the memories whose side is a turn of `turns`.
-
-    `s` is that turn, `b` the one before it and `a` the one after it.
-    """
+    """Rows and scores of the memories whose side is a turn `s`; `b` is the turn before it and `a` the one after it."""
     if side == "next_user":
         said = f"{_lacks('s.user_text')} AND b.next_user_text = s.content"
         return f"SELECT b.row, near.score FROM {_joined(sql, turns, b='earlier')} AND {said}"

@@ -17,10 +17,7 @@ AT_ONCE = 2_000
 
 
 def missing_vectors(scope: Scope, space: int, limit: int | None = None, tokens: bool = False) -> list[int]:
-    """Rows of memories without the vector that every memory of their kind has; sessions come last.
-
-    With `tokens` also memories without token vectors, which session memories never have.
-    """
+    """Rows of memories without the vector of their kind, or with `tokens` without token vectors; sessions come last."""
     sql, memories = scope.sql, list[int]()
     for kind, field in (("<>", "full"), ("=", "session")):
         if limit is None or len(memories) < limit:
@@ -166,11 +163,7 @@ class VectorWriter(ABC):
         state: SpaceState,
         passages: Sequence[PassageVectors] = (),
     ) -> None:
-        """Store vectors of a stored memory in place of those it has of the same fields.
-
-        The one passage of a short text comes with the vector of the full text, and a new vector of the full text
-        replaces all passages. A space without token vectors stores none.
-        """
+        """Store vectors of a memory in place of those of these fields; one of the full text replaces all passages."""
         fields = list(vectors)
         if "full" in vectors or passages:
             fields.append("passage")
@@ -195,10 +188,7 @@ class VectorWriter(ABC):
             self.put_vector(row, "passage", memory, passage.vector, state, part, passage.tokens)
 
     def missing(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
-        """Memories without the vector that every memory of their kind has, session memories last.
-
-        In a space with token vectors also memories without any; session memories have none.
-        """
+        """Memories without the vector of their kind, or without token vectors in a space with them; sessions last."""
         space = self.space(state)
         if space is None:
             return []

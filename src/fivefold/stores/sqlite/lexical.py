@@ -236,10 +236,7 @@ def is_large(
 
 
 def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:
-    """The documents with any of the lexemes, and how often each of these occurs, packed.
-
-    All documents are searched as one text.
-    """
+    """The documents with any of the lexemes, and how often each of these occurs, packed."""
     counts: dict[int, list[int]] = {}
     for weight, texts in (
         (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
