@@ -111,7 +111,7 @@ class Indexes:
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
 
-MOST_MEMORY_KB = 2_000_000
+MAX_INDEX_MEMORY_KB = 2_000_000
 """What building one index may take of a server's memory at most."""
 
 
@@ -202,7 +202,7 @@ def _take_memory(connection: Connection, large: LargeField, options: Options) ->
     """Enough to hold the whole graph while it is built, as far as that is reasonable."""
     needed = large.all * (2 * large.dimension + 48 * options.hnsw_m + 200) // 1_000
     ((current,),) = ask(connection, "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
-    connection.execute(f"SET maintenance_work_mem = {max(current, min(needed, MOST_MEMORY_KB))}")
+    connection.execute(f"SET maintenance_work_mem = {max(current, min(needed, MAX_INDEX_MEMORY_KB))}")
 
 
 def _ef_construction(options: Options) -> int:

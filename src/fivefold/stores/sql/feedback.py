@@ -14,7 +14,7 @@ from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.tables import compact
 from fivefold.values.times import to_micros
 
-MOST_LOGGED = 10_000
+MAX_LOGGED_RECALLS = 10_000
 """How many recalls without feedback a namespace's log keeps."""
 
 BATCH = 64
@@ -49,7 +49,7 @@ def write_rows(txn: Transaction, rows: list[LoggedRow]) -> None:
         "DELETE FROM recalls WHERE namespace = :ns AND id < "
         "(SELECT r.id FROM recalls r WHERE r.namespace = :ns ORDER BY r.id DESC LIMIT 1 OFFSET :most) "
         "AND id NOT IN (SELECT f.recall FROM feedback f WHERE f.namespace = :ns)",
-        most=MOST_LOGGED,
+        most=MAX_LOGGED_RECALLS,
     )
 
 
@@ -59,7 +59,7 @@ class RecallLog:
     def __init__(self, write: Callable[[dict[int, list[LoggedRow]], int], bool]) -> None:
         """`write` logs rows by namespace and waits that many milliseconds for others; false asks to try later."""
         self._write = write
-        self._waiting: deque[LoggedRow] = deque(maxlen=MOST_LOGGED)
+        self._waiting: deque[LoggedRow] = deque(maxlen=MAX_LOGGED_RECALLS)
         self._lock = threading.Lock()
         """Locked for a moment, to read or change what waits."""
         self._writing = threading.Lock()
@@ -110,7 +110,7 @@ class RecallLog:
 
     def _keep(self, predicate: Callable[[LoggedRow], bool]) -> None:
         with self._lock:
-            self._waiting = deque(filter(predicate, self._waiting), maxlen=MOST_LOGGED)
+            self._waiting = deque(filter(predicate, self._waiting), maxlen=MAX_LOGGED_RECALLS)
 
 
 class FeedbackReader:

@@ -19,10 +19,10 @@ from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
 
-MOST_NAMESAKES = 64
+MAX_NAMESAKES = 64
 """Entities under one alias that are considered; a name that more than that share identifies none of them."""
 
-MOST_CO_MENTIONED = 8
+MAX_CO_MENTIONED = 8
 """Named entities of one memory that get edges to each other; a longer list says little about any pair."""
 
 SINGLE = frozenset({"reports to", "works at", "lives in", "married to", "leads"})
@@ -129,7 +129,7 @@ class GraphReader(ABC):
             "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
             "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
             aliases=self._sql.as_list(aliases),
-            most=MOST_NAMESAKES,
+            most=MAX_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
         names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in rows]
@@ -531,4 +531,4 @@ class EdgeWriter:
 
 def _pairs(entities: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The pairs of one memory's entities that get an edge."""
-    return combinations(sorted(entities[:MOST_CO_MENTIONED]), 2)
+    return combinations(sorted(entities[:MAX_CO_MENTIONED]), 2)

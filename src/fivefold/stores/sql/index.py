@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fivefold.stores.records import Entry, VectorSpace
 from fivefold.stores.sql.graph import EdgeWriter, EntityWriter
 from fivefold.stores.sql.scope import LABELLED, Scope, Transaction, label_rows, put_labels
-from fivefold.stores.sql.search import MOST_TIMES, put_times
+from fivefold.stores.sql.search import MAX_TIMES, put_times
 from fivefold.stores.sql.sessions import SessionWriter
 from fivefold.stores.sql.vectors import VectorWriter, missing_vectors, unsound_passages
 from fivefold.stores.tables import SPACE_COLUMNS, space_of
@@ -336,7 +336,7 @@ def check_times(scope: Scope) -> Iterator[Finding]:
         f"SELECT memory, starts_at, ends_at, 1 AS named, 0 AS stored FROM {scope.sql.extracted_times} AS extracted "
         "UNION ALL SELECT memory, starts_at, ends_at, 0, 1 FROM memory_times WHERE namespace = :ns) AS both_sides "
         "GROUP BY memory, starts_at, ends_at) AS stretches "
-        f"GROUP BY memory HAVING sum(stored) <> {scope.sql.least}({MOST_TIMES}, sum(named)) OR min(named) = 0) AS wrong"
+        f"GROUP BY memory HAVING sum(stored) <> {scope.sql.least}({MAX_TIMES}, sum(named)) OR min(named) = 0) AS wrong"
     )
     yield Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 

@@ -230,7 +230,7 @@ def composite_of(sql: Dialect, nearest: str, how: Composite) -> tuple[str, dict[
 
 # The stretches of time that a memory's text names.
 
-MOST_TIMES = 16
+MAX_TIMES = 16
 """How many stretches of time are stored of one memory, the first ones of its text."""
 
 LONG = 32 * DAY_MICROS
@@ -249,7 +249,7 @@ def put_times(txn: Transaction, row: int, dates: Sequence[Span]) -> None:
     if not dates:
         return
     stretches = dict.fromkeys((to_micros(date.start), to_micros(date.end)) for date in dates)
-    txn.gather(_write_times, [(txn.key, row, *stretch) for stretch in list(stretches)[:MOST_TIMES]])
+    txn.gather(_write_times, [(txn.key, row, *stretch) for stretch in list(stretches)[:MAX_TIMES]])
 
 
 def _write_times(txn: Transaction, rows: list[tuple[Any, ...]]) -> None:
@@ -296,7 +296,7 @@ def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
         "centre": (first + last) // 2,
         "reach": first - LONG,
         "most": depth + 1,
-        "stretches": MOST_TIMES * (depth + 1),
+        "stretches": MAX_TIMES * (depth + 1),
     }
 
 

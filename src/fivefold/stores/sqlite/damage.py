@@ -134,7 +134,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 CHUNK = 500
 """Rows that are read together; where one of them is damaged, each is read alone."""
 
-MOST_ROWS = 1_000_000_000
+MAX_ROWS = 1_000_000_000
 """A counter beyond this is itself damaged."""
 
 MAX_MENDED_BYTES = 8_000
@@ -269,7 +269,7 @@ class DamagedFile:
         """The largest key that may have been given out."""
         counted = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
         numbers = [number for (number,) in counted if isinstance(number, int)]
-        return min(max((*numbers, *self.known()), default=0), MOST_ROWS)
+        return min(max((*numbers, *self.known()), default=0), MAX_ROWS)
 
     def _all_rows(self) -> Iterator[tuple[int, list[Any]]]:
         """The rows of all tables, by the pages of the file."""

@@ -120,7 +120,7 @@ MAX_WAITED_BYTES = 32 << 20
 """The size of a file up to which the caller waits; a larger one takes longer to look through."""
 
 RETRY_S = 0.25
-LONGEST_RETRY_S = 5.0
+MAX_RETRY_S = 5.0
 
 _log = logging.getLogger("fivefold")
 
@@ -169,7 +169,7 @@ class LogErasure:
             began = utc_now()
             if self._attempt() and self._done(began):
                 return
-            wait = min(2 * wait, LONGEST_RETRY_S)
+            wait = min(2 * wait, MAX_RETRY_S)
 
     def _done(self, began: datetime) -> bool:
         """What was deleted before `began` is erased; true where nothing was deleted since."""

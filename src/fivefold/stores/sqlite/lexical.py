@@ -200,12 +200,12 @@ def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
 # Lexical search over few memories: their lexemes lie in one table for all namespaces and are read as a whole. These are
 # all memories of a small namespace, and of a large one those that were written last and wait for its index.
 
-MOST_MEMORIES = 1_000
-MOST_CHARACTERS = 300_000
+MAX_MEMORIES = 1_000
+MAX_CHARACTERS = 300_000
 """A namespace with more memories, or with more characters of lexemes, gets an index."""
 
-MOST_RECENT = 400
-MOST_RECENT_CHARACTERS = 120_000
+MAX_RECENT = 400
+MAX_RECENT_CHARACTERS = 120_000
 """In a namespace with an index, more memories or characters than that are moved into it."""
 
 _OF = "FROM lexemes WHERE namespace = ? AND sessions = ?"
@@ -231,8 +231,8 @@ def is_large(
     memories += len(more)
     characters += sum(len(item.predicate) + len(item.content) for item in more)
     if has_index:
-        return bool(memories > MOST_RECENT or characters > MOST_RECENT_CHARACTERS)
-    return bool(memories > MOST_MEMORIES or characters > MOST_CHARACTERS)
+        return bool(memories > MAX_RECENT or characters > MAX_RECENT_CHARACTERS)
+    return bool(memories > MAX_MEMORIES or characters > MAX_CHARACTERS)
 
 
 def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:

@@ -26,7 +26,7 @@ from fivefold.stores.sqlite.dialect import number, rows
 K1, B = 1.2, 0.75
 """The constants of BM25, those of SQLite's FTS5."""
 
-LEAST_IDF = 1e-6
+MIN_IDF = 1e-6
 """What a lexeme counts that more than half of all documents have."""
 
 LAST_CHARACTER = "\U0010ffff"
@@ -61,7 +61,7 @@ class Corpus(NamedTuple):
 
     def idf(self, matching: int) -> float:
         """The weight of a lexeme, by the number of documents that have it."""
-        return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or LEAST_IDF
+        return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or MIN_IDF
 
     def share(self, idf: float, packed: int, length: float, multiplied: bool = False) -> float:
         """What one lexeme adds to the score of a document; `multiplied` if its predicate multiplies that (R4)."""

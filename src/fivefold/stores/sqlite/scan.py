@@ -170,7 +170,7 @@ def _least_of_best(scores: Floats, depth: int) -> np.float32:
 SHARE = 25
 """Of this many vectors one passes the comparison of signs."""
 
-LEAST = 16_384
+MIN_SIGNED = 16_384
 """Up to this many vectors are compared by their codes, without the signs."""
 
 SAMPLE = 16_384
@@ -220,10 +220,10 @@ def likely_nearest(arrays: CodeArrays, vector: Vector, depth: int, positions: Ro
 
     def score(start: int, end: int) -> None:
         part = slice(start, end) if positions is None else positions[start:end]
-        halves.append(_scored(arrays, part, code, max(LEAST // 2, depth, (end - start) // SHARE)))
+        halves.append(_scored(arrays, part, code, max(MIN_SIGNED // 2, depth, (end - start) // SHARE)))
 
-    _in_halves(score, size, 4 * LEAST)
-    assert len(halves) == 1 + (size > 4 * LEAST), "both halves were scored"
+    _in_halves(score, size, 4 * MIN_SIGNED)
+    assert len(halves) == 1 + (size > 4 * MIN_SIGNED), "both halves were scored"
     found, scores = (np.concatenate(parts) for parts in zip(*halves, strict=True))
     return _best(found, scores * scale[0], depth, math.hypot(float(arrays.scales[found].max(initial=0.0)), scale[0]))
 
