@@ -96,7 +96,10 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
         lock(connection, options)
         for table in ("namespaces", *TABLES):
             if not rows("SELECT 1 FROM pg_dist_partition WHERE logicalrelid = ?::regclass", (table,)):
-                _distribute(connection, table, shards)
+                how = "'namespace', colocate_with => 'namespaces'"
+                if table == "namespaces":
+                    how = f"'key', colocate_with => 'none', shard_count => {shards:d}"
+                connection.execute(f"SELECT create_distributed_table('{table}', {how})")
                 tables.append(table)
             advance(1)
         for table in tables:
@@ -104,13 +107,6 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
         if tables:
             guard(connection, options)
     return Distributed(shard_count(rows, options.schema), tuple(tables))
-
-
-def _distribute(connection: Connection, table: str, shards: int) -> None:
-    how = "'namespace', colocate_with => 'namespaces'"
-    if table == "namespaces":
-        how = f"'key', colocate_with => 'none', shard_count => {shards:d}"
-    connection.execute(f"SELECT create_distributed_table('{table}', {how})")
 
 
 def _check_cluster(rows: Rows, label: str) -> None:

@@ -144,9 +144,7 @@ def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
 
 def has_sound_schema(connection: apsw.Connection) -> bool:
     """Whether the schema and the numbers in the header are what was written; true if the file has no checksums."""
-    if not connection.table_exists("main", TABLE):
-        return True
-    return not wrong_keys(connection, _SCHEMA)
+    return not connection.table_exists("main", TABLE) or not wrong_keys(connection, _SCHEMA)
 
 
 def checksum(row: Sequence[Any]) -> int:

@@ -233,7 +233,8 @@ class DamagedFile:
                 if any(rows.values()):
                     damaged.append(tables[0])
                 known = wrong[tables[0]]
-                rows = {tables[0]: [] if known is None or len(tables) > 1 else _without(rows[tables[0]], known)}
+                kept = [] if known is None or len(tables) > 1 else rows[tables[0]]
+                rows = {tables[0]: [row for row in kept if row[0] not in (known or ())]}
             for table, sound in rows.items():
                 if sound:
                     target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(sound[0]))})", sound)
@@ -314,10 +315,6 @@ def _found(row: Sequence[Any]) -> Iterator[FoundRow]:
         whole = {name: value for name, value in values.items() if types[name] == "REAL" and isinstance(value, int)}
         missing = {name: DEFAULTS.get(name) for name in names[len(row) :]}
         yield FoundRow({**values, **{name: float(value) for name, value in whole.items()}, **missing})
-
-
-def _without(rows: list[tuple[Any, ...]], keys: set[Any]) -> list[tuple[Any, ...]]:
-    return [row for row in rows if row[0] not in keys]
 
 
 def _one_bit_apart(value: object) -> Iterator[object]:

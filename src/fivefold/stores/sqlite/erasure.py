@@ -137,7 +137,9 @@ class LogErasure:
     def erase(self) -> None:
         """Empty the log, and where a reader still needs it go on in the background."""
         began = utc_now()
-        for wait in FIRST_WAITS_S if self._is_small() else ():
+        path = Path(self._location)
+        is_small = not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
+        for wait in FIRST_WAITS_S if is_small else ():
             time.sleep(wait)
             if self._attempt():
                 self._done(began)
@@ -177,10 +179,6 @@ class LogErasure:
             if self._since is not None and self._since <= began:
                 self._since = None
             return self._since is None
-
-    def _is_small(self) -> bool:
-        path = Path(self._location)
-        return not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
 
     def _attempt(self) -> bool:
         """A first pass copies pages while writers go on, so that the second needs their lock for a moment only."""

@@ -86,7 +86,8 @@ class CachedVectors:
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
         code = FIELDS.index(where)
         with self.lock:
-            if not self._is_behind(connection, space.key, code):
+            ((count, added),) = rows(connection, _CHANGES, space.key, code, self.last_id)
+            if not added and count == self.removals:  # mostly so, as one short statement says
                 return
             with one_snapshot(connection):
                 removals = number(connection, REMOVALS, space.key, code) or 0
@@ -95,11 +96,6 @@ class CachedVectors:
                     empty_text_caches()  # another process may have forgotten something
                 self.removals = removals
                 self._append(connection, space, code)
-
-    def _is_behind(self, connection: apsw.Connection, space: int, code: int) -> bool:
-        """Whether vectors were added or removed, by one short statement: mostly none were."""
-        ((removals, added),) = rows(connection, _CHANGES, space, code, self.last_id)
-        return bool(added) or removals != self.removals
 
     def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
         alive = rows(connection, "SELECT id FROM vectors WHERE space = ? AND field = ?", space, code)
