@@ -214,7 +214,12 @@ class SqliteScope(ReadScope):
         return self.key() is not None
 
     def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
-        return self.find(lambda connection, key: connection.execute(sql, {"ns": key, **values}).fetchall())
+        key = self.key()
+        if key is None:
+            return []
+        values["ns"] = key
+        with self.file.connections.reader() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def find(self, search: Callable[[apsw.Connection, int], list[Answer]]) -> list[Answer]:
         """What a search finds, given a connection and the namespace's key; nothing where the namespace is new."""
