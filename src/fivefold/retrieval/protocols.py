@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter, is_
 from typing import Any, Literal, NamedTuple, Protocol
 
 from fivefold.errors import FivefoldError
@@ -178,7 +180,7 @@ class Pool:
         mine, theirs = self.candidates, other.candidates
         if len(mine) != len(theirs) or self.notes is not other.notes:
             return False
-        return all(one is two for one, two in zip(mine, theirs, strict=True))
+        return all(map(is_, mine, theirs))
 
     def with_candidates(self, candidates: Iterable[Candidate]) -> Pool:
         return replace(self, candidates=list(candidates))
@@ -214,18 +216,19 @@ class Stage:
 
 def is_talk(memories: Sequence[Memory]) -> bool:
     """Whether most of it is talk between people, not a user's chat with an assistant and not notes."""
-    named = sum((memory.speaker or "user").casefold() not in ROLES for memory in memories)
+    speakers = Counter(memory.speaker for memory in memories)
+    named = sum(count for name, count in speakers.items() if (name or "user").casefold() not in ROLES)
     return 2 * named > len(memories)
 
 
 def are_short(memories: Sequence[Memory]) -> bool:
     """Whether they are single statements on average rather than messages that say several things."""
-    return sum(len(memory.content) for memory in memories) <= SHORT_STATEMENT * len(memories)
+    return sum([len(memory.content) for memory in memories]) <= SHORT_STATEMENT * len(memories)
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """By score, ties by id, so that the same question on the same store gives the same answer."""
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))
+    return sorted(sorted(candidates, key=attrgetter("memory.id")), key=attrgetter("score"), reverse=True)
 
 
 def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]:

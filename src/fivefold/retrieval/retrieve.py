@@ -39,6 +39,8 @@ from fivefold.values.recall_trace import (
     RouteRun,
     TopHit,
     later,
+    new_candidate,
+    new_evidence,
 )
 from fivefold.values.registry import Parts
 from fivefold.values.vectors import QuestionReading
@@ -76,14 +78,16 @@ def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth:
     The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth or of
     one that scores what others found, and nothing (0) on a list that was not cut. A list of equals counts in full.
     """
-    high = max((hit.score for hit in hits), default=0.0)
-    low = min((hit.score for hit in hits), default=0.0)
+    scores = [hit.score for hit in hits]
+    high, low = max(scores, default=0.0), min(scores, default=0.0)
     if len(hits) < depth and not ROUTES[route].rescores:
         low = min(0.0, low)
     span = high - low
     return Shares(
         hits,
-        [weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0) for hit in hits],
+        [weight * hit.factor * ((hit.score - low) / span) for hit in hits]
+        if span > 0
+        else [weight * hit.factor * 1.0 for hit in hits],
         lambda i: (
             f"{weight * hits[i].factor:g} · " + (f"({hits[i].score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else "1")
         ),
@@ -144,11 +148,11 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -
     supports = {part.route for part in plan.routes if part.supports}
     shares = _shares([run for run in runs if run.route not in supports], plan, spec)
     fused = _sums(shares.values())
-    ranked, size = sorted(fused, key=lambda row: (-fused[row], row)), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
+    ranked, size = _by_sum(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
     best = ranked[:size]
     memories, ids = fetch(best, ranked[size:])
     evidence = _evidence(shares, {row for row in best if row in memories}, plan)
-    candidates = [Candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
+    candidates = [new_candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
     supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
     ids.update((row, memory.id) for row, memory in memories.items())
     return Fused(candidates, supporting, FusedRows(fused, ids, size))
@@ -158,7 +162,12 @@ def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> lis
     """The rows that these routes found, in the order in which they are fused."""
     supports = {part.route for part in plan.routes if part.supports}
     fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec).values())
-    return sorted(fused, key=lambda row: (-fused[row], row))
+    return _by_sum(fused)
+
+
+def _by_sum(fused: Mapping[int, float]) -> list[int]:
+    """The rows, best first, the smaller of equals first: the second sort leaves equals as they are."""
+    return sorted(sorted(fused), key=fused.__getitem__, reverse=True)
 
 
 def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> dict[str, Shares]:
@@ -189,7 +198,7 @@ def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[
         for i, hit in enumerate(of_route.hits):
             if hit.row in rows:
                 found[hit.row].append(
-                    Evidence(
+                    new_evidence(
                         route,
                         i + 1,
                         hit.score,

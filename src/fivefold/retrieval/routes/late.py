@@ -23,7 +23,7 @@ from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit
-from fivefold.values.recall_trace import PassageMatch, RouteHit, WordMatch, later
+from fivefold.values.recall_trace import PassageMatch, RouteHit, WordMatch, later, new_hit
 from fivefold.values.vectors import Passage, QuestionReading, Span
 
 # What the best of many passages gains by chance, so that a long text is not found just for being long.
@@ -116,7 +116,7 @@ class Late(CosineRoute):
             further = [row for row in further if row in memories and keep.matches(memories[row])]
         rows += further
         ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
-        return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
+        return [new_hit(row, found.score, part=found.part) for row, found in ranked]
 
 
 SHOWN = 5

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.retrieval.protocols import Pool, SearchContext, are_short, is_talk, scores_of
+from fivefold.retrieval.protocols import Pool, SearchContext, are_short, is_talk
 from fivefold.retrieval.relations import Replacements, inherited, replacements_among, stand_ins
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
@@ -59,6 +59,7 @@ MAX_CHARACTERS = 2_000
 STANDING_COSINE, STANDING_SCALE = 0.15, 6.0
 """Cosine of a request with an instruction that has nothing to do with it, and what one more unit of it is worth."""
 
+_ANSWERS = "assistant"
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
 
@@ -104,16 +105,30 @@ class Table:
         return np.zeros(len(self.memories), dtype=np.float32)
 
     def column(self, values: Iterable[float]) -> Vector:
-        return np.fromiter(values, dtype=np.float32, count=len(self.memories))
+        return np.array(list(values), dtype=np.float32)
 
     def has(self, pattern: re.Pattern[str]) -> Vector:
         return self.column(bool(pattern.search(memory.content[:MAX_CHARACTERS])) for memory in self.memories)
 
     def route(self, name: str, missing: float | None = None) -> Vector:
         """The score of each candidate in a route; one that is not on its list has `missing`, or the lowest of it."""
-        found = scores_of(self.candidates, name)
-        floor = missing if missing is not None else min((score for score in found if score is not None), default=0.0)
-        return self.column(floor if score is None else score for score in found)
+        scores = self.found[0].get(name, {})
+        floor = missing if missing is not None else min(scores.values(), default=0.0)
+        return self.column([scores.get(i, floor) for i in range(len(self.candidates))])
+
+    @cached_property
+    def found(self) -> tuple[dict[str, dict[int, float]], list[float]]:
+        """By route, the scores of those that it found, by their place; and what the routes of likeness add up to."""
+        scores: dict[str, dict[int, float]] = {}
+        sums: list[float] = []
+        for i, candidate in enumerate(self.candidates):
+            added = 0.0
+            for item in candidate.evidence:
+                scores.setdefault(item.route, {}).setdefault(i, item.score)
+                if item.route in _LIKENESS:
+                    added += item.contribution
+            sums.append(added)
+        return scores, sums
 
     @cached_property
     def late(self) -> Vector:
@@ -130,11 +145,7 @@ class Table:
     @cached_property
     def fused(self) -> Vector:
         """What the routes of likeness add up to."""
-        sums = (
-            sum(item.contribution for item in candidate.evidence if item.route in _LIKENESS)
-            for candidate in self.candidates
-        )
-        return self.column(sums)
+        return self.column(self.found[1])
 
     @cached_property
     def people(self) -> float:
@@ -205,6 +216,8 @@ def _words(table: Table) -> Vector:
 
 
 def _late_in_talk(table: Table) -> Vector:
+    if not table.people:
+        return table.zeros()
     return np.asarray(table.people * COSINE_SCALE * (table.late - table.late.max()))
 
 
@@ -249,11 +262,15 @@ def _session(table: Table) -> Vector:
 
 
 def _statement(table: Table) -> Vector:
-    return -table.people * table.column(memory.content.rstrip().endswith("?") for memory in table.memories)
+    if not table.people:
+        return table.zeros()
+    return -table.column(memory.content.rstrip().endswith("?") for memory in table.memories)
 
 
 def _length(table: Table) -> Vector:
-    return table.people * table.column(log(len(memory.content) + 1) - 5 for memory in table.memories)
+    if not table.people:
+        return table.zeros()
+    return table.column(log(len(memory.content) + 1) - 5 for memory in table.memories)
 
 
 def _detail(table: Table) -> Vector:
@@ -377,12 +394,14 @@ def _held_then(table: Table) -> Vector:
 
 def _side(table: Table) -> Vector:
     """The user's own words before an assistant's long answers, or the answers if the question asks for those."""
-    asked = _POLITE.sub(" ", table.query.to_read)
+    assistants = {name for name in {memory.speaker for memory in table.memories} if (name or "").casefold() == _ANSWERS}
+    if not assistants:
+        return table.zeros()
     long_answer = table.column(
-        min(1.0, len(memory.content) / LONG_ANSWER) if (memory.speaker or "").casefold() == "assistant" else 0.0
+        min(1.0, len(memory.content) / LONG_ANSWER) if memory.speaker in assistants else 0.0
         for memory in table.memories
     )
-    return long_answer if _YOURS.search(asked) else -long_answer
+    return long_answer if _YOURS.search(_POLITE.sub(" ", table.query.to_read)) else -long_answer
 
 
 def _person(table: Table) -> Vector:
@@ -479,8 +498,10 @@ def additive(pool: Pool, context: SearchContext, by: Any) -> Pool:
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(ADDITIVE, scores[i], later(_why, totals[i], best, apart[i] if i in explained else None))
-        for i, candidate in enumerate(pool.candidates)
+        [
+            candidate.with_step(ADDITIVE, scores[i], later(_why, totals[i], best, apart[i] if i in explained else None))
+            for i, candidate in enumerate(pool.candidates)
+        ]
     )
 
 

@@ -18,7 +18,7 @@ from fivefold.stores.sqlite.connection import Connections, number, one_snapshot,
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import CodeArrays, Floats, Rows, coded, likely_nearest, nearest
 from fivefold.text.lexemes import empty_text_caches
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 # The codes of a field with very many vectors, as the file stores them: in blocks, in the order of the vectors' ids.
@@ -187,7 +187,7 @@ class CodedVectors:
     def search(self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
         arrays, positions, scores, _ = self._nearest(connection, vector, depth, keep)
         found = zip(arrays.memories[positions].tolist(), scores.tolist(), arrays.parts[positions].tolist(), strict=True)
-        return [RouteHit(row, score, part=part) for row, score, part in found]
+        return [new_hit(row, score, part=part) for row, score, part in found]
 
     def patterns(self, connection: apsw.Connection, vector: Vector, size: int, keep: Kept) -> Matrix:
         return self._nearest(connection, vector, size, keep)[3]

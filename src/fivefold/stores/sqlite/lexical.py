@@ -27,7 +27,7 @@ from fivefold.stores.sqlite import postings
 from fivefold.stores.sqlite.connection import one_snapshot, rows
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
 from fivefold.stores.sqlite.postings import K1, LAST_CHARACTER, B, Corpus, Document, Packed
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 
 # The best documents of the lexical index by BM25, exactly, without scoring all that match. Lexemes are read from the
 # rarest on. A lexeme adds less than its bound, idf · (k1 + 1), or four times that if predicates multiply. As soon as
@@ -339,7 +339,7 @@ def search(
                 allowed = {row for (row,) in rows(connection, sql, str([row for row, _ in best]), *keep.types)}
                 best = [hit for hit in best if hit[0] in allowed]
             if len(best) >= depth or len(found) < most or not keep.types:
-                return [RouteHit(row, score) for row, score in best[:depth]]
+                return [new_hit(row, score) for row, score in best[:depth]]
             most *= 8
 
 

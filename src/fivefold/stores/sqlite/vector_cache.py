@@ -23,7 +23,7 @@ from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import Arrays, CodeArrays, Rows, closest
 from fivefold.stores.sqlite.vectors import knn, stored
 from fivefold.text.lexemes import empty_text_caches
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 # The vectors of a field in memory as they are, for an exact search.
@@ -54,7 +54,7 @@ class CachedVectors:
         cached, positions = self._filtered(keep)
         order, scores = closest(cached, vector, depth, positions)
         found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
-        return [RouteHit(row, score, part=part) for row, score, part in found]
+        return [new_hit(row, score, part=part) for row, score, part in found]
 
     def patterns(self, vector: Vector, size: int, keep: Kept) -> Matrix:
         cached, positions = self._filtered(keep)
