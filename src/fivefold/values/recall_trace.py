@@ -29,15 +29,15 @@ class _Later(partial[Any]):
 class _Field:
     """Stands before the slot of a field, and puts the value there when it is read first."""
 
-    __slots__ = ("_put", "_read")
+    __slots__ = ("_put", "unread")
 
     def __init__(self, slot: Any) -> None:
-        self._read, self._put = slot.__get__, slot.__set__
+        self.unread, self._put = slot.__get__, slot.__set__
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         if owner is None:
             return self
-        value = self._read(owner)
+        value = self.unread(owner)
         if type(value) is _Later:
             value = value()
             self._put(owner, value)
@@ -210,6 +210,11 @@ class Evidence(Value):
     contribution: float
     arithmetic: str
     note: str | None = None
+
+    def with_note(self, note: str | None) -> Evidence:
+        """The evidence with another note; its arithmetic stays unread."""
+        arithmetic = Evidence.__dict__["arithmetic"].unread(self)
+        return new_evidence(self.route, self.rank, self.score, self.weight, self.contribution, arithmetic, note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,8 +100,13 @@ def unpack(data: bytes) -> Packed:
     return np.frombuffer(data, dtype="<u4").reshape(-1, 3)
 
 
-def read(connection: apsw.Connection, namespace: int, term: int) -> bytes:
-    return b"".join(data for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first", (namespace, term)))
+def read(connection: apsw.Connection, namespace: int, terms: Sequence[int]) -> dict[int, bytes]:
+    """All postings of these terms."""
+    sql = "SELECT term, documents FROM postings WHERE namespace = ? AND term IN (SELECT value FROM json_each(?))"
+    found: dict[int, list[bytes]] = {}
+    for term, data in connection.execute(f"{sql} ORDER BY term, first", (namespace, json.dumps(terms))):
+        found.setdefault(term, []).append(data)
+    return {term: b"".join(blocks) for term, blocks in found.items()}
 
 
 def checksum(memory: int, count: int, length: int) -> int:

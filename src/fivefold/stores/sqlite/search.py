@@ -37,7 +37,7 @@ from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.lexical import PostingCache
 from fivefold.stores.sqlite.vector_cache import VectorCache
-from fivefold.stores.sqlite.vectors import TokenCache, stored_passages
+from fivefold.stores.sqlite.vectors import TokenCache
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
@@ -336,7 +336,7 @@ class SqliteSearchReader(SearchReader):
 
     def passage_vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Matrix]:
         with self._file.connections.reader() as connection:
-            return stored_passages(connection, space, rows)
+            return self._file.vector_cache.passages(connection, space, rows)
 
     def count_vectors(self, space: VectorSpace) -> int:
         return self._scope.count("vectors WHERE space = :space", space=space.key)

@@ -21,7 +21,7 @@ from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import Arrays, CodeArrays, Rows, closest
-from fivefold.stores.sqlite.vectors import knn, stored
+from fivefold.stores.sqlite.vectors import knn, stored, stored_passages
 from fivefold.text.lexemes import empty_text_caches
 from fivefold.values.recall_trace import RouteHit, new_hit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
@@ -74,6 +74,16 @@ class CachedVectors:
             for row, found, place in zip(memories, known, places.tolist(), strict=True)
             if row == found
         }
+
+    def passages_of(self, memories: Sequence[int]) -> dict[int, Matrix]:
+        with self.lock:
+            cached = self.arrays.first(self.size)
+        if not len(cached.ids):
+            return {}
+        places = np.flatnonzero(np.isin(cached.memories, memories))
+        places = places[np.lexsort((cached.parts[places], cached.memories[places]))]
+        rows, starts = np.unique(cached.memories[places], return_index=True)
+        return dict(zip(rows.tolist(), np.split(cached.matrix[places], starts[1:]), strict=True)) if len(rows) else {}
 
     def _filtered(self, keep: Kept) -> tuple[Arrays, Rows | None]:
         with self.lock:
@@ -212,6 +222,15 @@ class VectorCache:
             return known
         rest = [row for row in memories if row not in known]
         return known | stored(connection, space, rest, ["full", "session"])
+
+    def passages(self, connection: apsw.Connection, space: VectorSpace, memories: Sequence[int]) -> dict[int, Matrix]:
+        """The vectors of all passages of these memories in their order, from memory if they are cached as they are."""
+        with self._lock:
+            cached = self._cached.get((space.key, "passage"))
+        if not isinstance(cached, CachedVectors):
+            return stored_passages(connection, space, memories)
+        cached.catch_up(connection, space, "passage")
+        return cached.passages_of(memories)
 
     def _cached_vectors(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField
