@@ -143,10 +143,14 @@ Fetch = Callable[[Sequence[int], Sequence[int]], tuple[dict[int, Memory], dict[i
 """The memories at some rows, and only the ids of those at others."""
 
 
-def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -> Fused:
+Known = dict[str, tuple[Sequence[RouteHit], Shares]]
+"""The shares that were worked out before, by route, with the hits they are of."""
+
+
+def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, known: Known | None = None) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     supports = {part.route for part in plan.routes if part.supports}
-    shares = _shares([run for run in runs if run.route not in supports], plan, spec)
+    shares = _shares([run for run in runs if run.route not in supports], plan, spec, known)
     fused = _sums(shares.values())
     ranked, size = _by_sum(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
     best = ranked[:size]
@@ -158,10 +162,10 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -
     return Fused(candidates, supporting, FusedRows(fused, ids, size))
 
 
-def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
+def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, known: Known) -> list[int]:
     """The rows that these routes found, in the order in which they are fused."""
     supports = {part.route for part in plan.routes if part.supports}
-    fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec).values())
+    fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec, known).values())
     return _by_sum(fused)
 
 
@@ -170,14 +174,16 @@ def _by_sum(fused: Mapping[int, float]) -> list[int]:
     return sorted(sorted(fused), key=fused.__getitem__, reverse=True)
 
 
-def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> dict[str, Shares]:
-    """By route, what each of its hits adds to the fused score."""
-    planned = {part.route: part for part in plan.routes}
-    return {
-        run.route: FUSIONS[spec.method].shares(run.hits, part.search, part.weight, spec.k, part.depth)
-        for run in runs
-        if (part := planned[run.route])
-    }
+def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, known: Known | None = None) -> dict[str, Shares]:
+    """By route, what each of its hits adds to the fused score; of those in `known`, what was worked out before."""
+    planned, known, shares = {part.route: part for part in plan.routes}, {} if known is None else known, {}
+    for run in runs:
+        hits, part = run.hits, planned[run.route]
+        if run.route not in known or known[run.route][0] is not hits:
+            of_route = FUSIONS[spec.method].shares(hits, part.search, part.weight, spec.k, part.depth)
+            known[run.route] = hits, of_route
+        shares[run.route] = known[run.route][1]
+    return shares
 
 
 def _sums(shares: Iterable[Shares]) -> dict[int, float]:
@@ -299,6 +305,7 @@ class Search:
         self.space = reader.search.vector_space()
         self._namespace, self._threads = namespace, threads
         self._pending, self._fusion = PendingRoutes(), request.recipe.fusion
+        self.shares: Known = {}
         self._ahead = self._read_ahead(request)
 
     def _read_ahead(self, request: RecallRequest) -> Future[Outcome] | None:
@@ -407,7 +414,7 @@ class Search:
             if not part.run:
                 runs[part.route] = _skipped(part)
             elif part.route not in runs:
-                rows = rows_by_share(list(runs.values()), plan, self._fusion)
+                rows = rows_by_share(list(runs.values()), plan, self._fusion, self.shares)
                 runs[part.route] = _run(part, replace(context, candidates=rows))
         return [runs[part.route] for part in plan.routes]
 

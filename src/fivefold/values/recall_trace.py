@@ -324,6 +324,9 @@ class Dropped(Value):
     reason: str
 
 
+new_dropped = maker(Dropped)
+
+
 @dataclass(frozen=True, slots=True)
 class RoutePlace(Value):
     """A memory's place in the list of one route; `score` is on the route's own scale."""

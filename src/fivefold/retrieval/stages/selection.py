@@ -20,7 +20,7 @@ from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit
-from fivefold.values.recall_trace import Candidate, Dropped, StageNote
+from fivefold.values.recall_trace import Candidate, Dropped, StageNote, new_dropped
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -81,7 +81,7 @@ def select(pool: Pool, k: int, unit: Unit, composite: bool = False) -> tuple[lis
         ranked = best_first(pool.candidates)
     hits = [Hit(rank, candidate, composite) for rank, candidate in enumerate(ranked[:k], 1)]
     beyond = [
-        Dropped(
+        new_dropped(
             candidate.memory.id, candidate.score, "select", f"rank {rank} of {len(ranked)}, beyond the {k} asked for"
         )
         for rank, candidate in enumerate(ranked[k:], k + 1)

@@ -175,7 +175,8 @@ class Table:
             return None
         known = self.context.reader.search.vectors(self.context.space, [memory.row for memory in self.memories])
         zero = np.zeros(self.context.space.dimension, dtype=np.float32)
-        return np.stack([known.get(memory.row, zero) for memory in self.memories]) if known else None
+        rows = [known.get(memory.row, zero) for memory in self.memories]
+        return np.concatenate(rows).reshape(len(rows), -1) if known else None
 
     @cached_property
     def near_best(self) -> Vector:

@@ -367,7 +367,6 @@ def search(
         most = 4 * depth if keep.types else depth
         while True:
             found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
-            found.sort(key=lambda hit: (-hit[1], hit[0]))
             best = found[:most]
             if keep.types:
                 sql = (
@@ -391,7 +390,7 @@ def _scored(
     sessions: bool,
     multiplied: bool,
 ) -> Hits:
-    """The best of the index and all others that match, each with its score."""
+    """The best of the index and all others that match, each with its score, the best first."""
     recent = documents(connection, namespace, sessions)
     index = index_of(connection, namespace, sessions)
     terms_known = [] if index is None else postings.terms_of(connection, namespace, int(sessions), lexemes)
@@ -428,7 +427,11 @@ def _scored(
             if lexeme in known
         ]
         top, sums = best_documents(terms, depth, kept)
-        found += zip(top.tolist(), sums.tolist(), strict=True)
+        indexed = zip(top.tolist(), sums.tolist(), strict=True)
+        if not found:
+            return list(indexed)
+        found += indexed
+    found.sort(key=lambda hit: (-hit[1], hit[0]))
     return found
 
 
