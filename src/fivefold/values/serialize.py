@@ -38,12 +38,12 @@ def maker(kind: Callable[..., T]) -> Callable[..., T]:
     It fills in a draft with slots at the same places, which then becomes the value; no `__post_init__` is run.
     """
     known = dataclasses.fields(cast(Any, kind))
-    slots = {"__slots__": tuple(item.name for item in known)}
-    space = {"kind": kind, "draft": type("Draft", cast(type, kind).__bases__, slots)}
-    space |= {f"_{item.name}": item.default for item in known if item.default is not dataclasses.MISSING}
-    given = ", ".join(f"{item.name}=_{item.name}" if f"_{item.name}" in space else item.name for item in known)
-    filled = "".join(f"    value.{item.name} = {item.name}\n" for item in known)
-    exec(f"def make({given}):\n    value = draft()\n{filled}    value.__class__ = kind\n    return value\n", space)
+    draft = type("Draft", cast(type, kind).__bases__, {"__slots__": tuple(item.name for item in known)})
+    space: dict[str, Any] = {"__of": kind, "__draft": draft}
+    space |= {f"__{item.name}": item.default for item in known if item.default is not dataclasses.MISSING}
+    given = ", ".join(f"{item.name}=__{item.name}" if f"__{item.name}" in space else item.name for item in known)
+    filled = "".join(f"    __made.{item.name} = {item.name}\n" for item in known)
+    exec(f"def make({given}):\n    __made = __draft()\n{filled}    __made.__class__ = __of\n    return __made\n", space)
     return cast(Callable[..., T], space["make"])
 
 

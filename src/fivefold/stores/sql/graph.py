@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
+from operator import attrgetter
 
 from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
 from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
@@ -17,6 +18,7 @@ from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
+from fivefold.values.serialize import maker
 from fivefold.values.times import to_micros
 
 MAX_NAMESAKES = 64
@@ -32,6 +34,9 @@ ONE_SOURCE = frozenset(relation_of(role) for role in ONE_HOLDER)
 
 TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
 """Words that go before a name without being part of it."""
+
+
+_new_match = maker(AliasMatch)
 
 
 class GraphReader(ABC):
@@ -132,8 +137,8 @@ class GraphReader(ABC):
             most=MAX_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
-        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in rows]
-        return sorted(names, key=lambda name: (order[name.alias], name.entity))
+        names = [_new_match(*parts, bool(part)) for *parts, part in rows]
+        return sorted(sorted(names, key=attrgetter("entity")), key=lambda name: order[name.alias])
 
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
         """The entities that a current edge of one of these relations leads to, or comes from when `inverse`."""
@@ -199,10 +204,12 @@ class GraphReader(ABC):
         )
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
+        """Entities that are found by their keys, where the condition has these, and else by their namespace."""
+        namespace = self._sql.unindexed("e.namespace") if condition.startswith("e.key") else "e.namespace"
         rows = self._scope.rows(
             f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
             "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
-            f"FROM entities e WHERE e.namespace = :ns AND {condition}",
+            f"FROM entities e WHERE {namespace} = :ns AND {condition}",
             **values,
         )
         return [

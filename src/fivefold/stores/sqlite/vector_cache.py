@@ -51,6 +51,8 @@ class CachedVectors:
         return self.arrays.matrix.nbytes + self.arrays.codes.nbytes
 
     def search(self, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
+        if not self.size:
+            return []
         cached, positions = self._filtered(keep)
         order, scores = closest(cached, vector, depth, positions)
         found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
