@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, is_
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,7 +16,7 @@ from fivefold.stores.records import VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import Candidate, Dropped, Effort, Plan, RouteHit, StageNote
+from fivefold.values.recall_trace import Candidate, Dropped, Effort, Evidence, Findings, Plan, RouteHit, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import QuestionReading, Vector, VectorField
 
@@ -234,9 +234,30 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]:
     """The score that a route gave to each candidate; None for those that it did not find."""
     found: list[float | None] = [None] * len(candidates)
-    for place, candidate in enumerate(candidates):
-        for item in candidate.evidence:
-            if item.route == route:
-                found[place] = item.score
-                break
+    for place, name, item, _ in found_by_routes(candidates, route):
+        if name == route and found[place] is None:
+            found[place] = item.score
     return found
+
+
+def found_by_routes(
+    candidates: Sequence[Candidate], only: str = ""
+) -> Iterator[tuple[int, str, RouteHit | Evidence, float]]:
+    """What the routes, or only one of them, found of the candidates: place, route, hit, and what that adds.
+
+    Evidence that nobody has looked at stays unwritten.
+    """
+    unwritten: dict[Findings, dict[int, int]] = {}
+    for place, candidate in enumerate(candidates):
+        source = candidate.unwritten()
+        if source is None:
+            for item in candidate.evidence:
+                yield place, item.route, item, item.contribution
+        else:
+            unwritten.setdefault(source[0], {})[source[1]] = place
+    for findings, places in unwritten.items():
+        for part in findings.lists:
+            if not only or part.route == only:
+                for hit, contribution in zip(part.hits, part.contributions, strict=True):
+                    if hit.row in places:
+                        yield places[hit.row], part.route, hit, contribution

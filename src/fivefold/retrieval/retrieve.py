@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
@@ -31,16 +31,16 @@ from fivefold.values.memory import Memory, Type
 from fivefold.values.recall_trace import (
     SHOWN_TOP,
     Candidate,
-    Evidence,
+    Findings,
     FusedRows,
     Plan,
     RouteHit,
     RoutePlan,
     RouteRun,
+    RouteShares,
     TopHit,
     later,
     new_candidate,
-    new_evidence,
 )
 from fivefold.values.registry import Parts
 from fivefold.values.vectors import QuestionReading
@@ -155,8 +155,12 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, k
     ranked, size = _by_sum(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
     best = ranked[:size]
     memories, ids = fetch(best, ranked[size:])
-    evidence = _evidence(shares, {row for row in best if row in memories}, plan)
-    candidates = [new_candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
+    weights = {part.route: part.weight for part in plan.routes}
+    lists = [
+        RouteShares(route, weights[route], one.hits, one.contributions, one.arithmetic) for route, one in shares.items()
+    ]
+    write, found = Findings.evidence, Findings(lists)
+    candidates = [new_candidate(memories[row], later(write, found, row), fused[row]) for row in best if row in memories]
     supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
     ids.update((row, memory.id) for row, memory in memories.items())
     return Fused(candidates, supporting, FusedRows(fused, ids, size))
@@ -193,28 +197,6 @@ def _sums(shares: Iterable[Shares]) -> dict[int, float]:
         for hit, contribution in zip(of_route.hits, of_route.contributions, strict=True):
             added.setdefault(hit.row, []).append(contribution)
     return {row: math.fsum(parts) for row, parts in added.items()}
-
-
-def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[int, list[Evidence]]:
-    """By row, its place in each route that found it and what that added."""
-    weights = {part.route: part.weight for part in plan.routes}
-    found: dict[int, list[Evidence]] = {row: [] for row in rows}
-    for route, of_route in shares.items():
-        weight = weights[route]
-        for i, hit in enumerate(of_route.hits):
-            if hit.row in rows:
-                found[hit.row].append(
-                    new_evidence(
-                        route,
-                        i + 1,
-                        hit.score,
-                        weight * hit.factor,
-                        of_route.contributions[i],
-                        later(of_route.arithmetic, i),
-                        hit.note,
-                    )
-                )
-    return found
 
 
 def name_top_hits(runs: Sequence[RouteRun], candidates: Sequence[Candidate]) -> list[RouteRun]:

@@ -5,9 +5,9 @@ Every view (terminal, JSON, page) reads these values; nothing is recomputed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, TypeVar, get_args
 
 from fivefold.values.html_parts import COLOURS, Part, html_bar, html_lines, html_table
@@ -218,6 +218,40 @@ class Evidence(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class RouteShares:
+    """What one route found, and what each hit adds to the fused score."""
+
+    route: str
+    weight: float
+    hits: Sequence[RouteHit]
+    contributions: Sequence[float]
+    arithmetic: Callable[[int], str]
+
+
+class Findings:
+    """What all routes found; the evidence of a candidate is written from it when somebody looks at it."""
+
+    def __init__(self, lists: Sequence[RouteShares]) -> None:
+        self.lists = lists
+
+    @cached_property
+    def _places(self) -> list[dict[int, int]]:
+        return [{hit.row: i for i, hit in enumerate(part.hits)} for part in self.lists]
+
+    def evidence(self, row: int) -> tuple[Evidence, ...]:
+        """The place of a row in each route that found it, and what that added."""
+        written = []
+        for part, places in zip(self.lists, self._places, strict=True):
+            if row in places:
+                once = len(places) == len(part.hits)
+                for i in (places[row],) if once else [i for i, hit in enumerate(part.hits) if hit.row == row]:
+                    hit, share, how = part.hits[i], part.contributions[i], later(part.arithmetic, i)
+                    weight = part.weight * hit.factor
+                    written.append(new_evidence(part.route, i + 1, hit.score, weight, share, how, hit.note))
+        return tuple(written)
+
+
+@dataclass(frozen=True, slots=True)
 class WordMatch(Value):
     """A word of the question and the word of the memory that it came nearest to.
 
@@ -276,6 +310,7 @@ class Support(Value):
     best_turn_routes: Mapping[str, int]
 
 
+@read_later("evidence")
 @dataclass(frozen=True, slots=True)
 class Candidate(Value):
     """A memory on its way to the answer, with its evidence.
@@ -300,16 +335,21 @@ class Candidate(Value):
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         steps = (*self.steps, new_step(stage, self.score, after, why))
-        return new_candidate(
-            self.memory, self.evidence, self.fused, steps, self.support, self.neighbours, self.passage, self.chance
-        )  # not by `replace`, which takes ten times as long: every stage calls it for every candidate
+        kept = (self.support, self.neighbours, self.passage, self.chance)
+        return new_candidate(self.memory, _unread_evidence(self), self.fused, steps, *kept)
+        # not by `replace`, which takes ten times as long: every stage calls it for every candidate
 
     def with_chance(self, chance: float) -> Candidate:
-        return new_candidate(
-            self.memory, self.evidence, self.fused, self.steps, self.support, self.neighbours, self.passage, chance
-        )
+        kept = (self.support, self.neighbours, self.passage)
+        return new_candidate(self.memory, _unread_evidence(self), self.fused, self.steps, *kept, chance)
+
+    def unwritten(self) -> tuple[Findings, int] | None:
+        """The findings that its evidence will be written from, and its row; None if that was done."""
+        evidence = _unread_evidence(self)
+        return evidence.args if type(evidence) is _Later else None
 
 
+_unread_evidence: Callable[[Candidate], Any] = Candidate.__dict__["evidence"].unread
 new_hit, new_evidence, new_step, new_candidate = maker(RouteHit), maker(Evidence), maker(Step), maker(Candidate)
 """For what a recall makes by the hundred."""
 

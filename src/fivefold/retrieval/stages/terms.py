@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.retrieval.protocols import Pool, SearchContext, are_short, is_talk
+from fivefold.retrieval.protocols import Pool, SearchContext, are_short, found_by_routes, is_talk
 from fivefold.retrieval.relations import Replacements, inherited, replacements_among, stand_ins
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
 from fivefold.values.query import EntityRef
-from fivefold.values.recall_trace import later
+from fivefold.values.recall_trace import Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -112,23 +112,20 @@ class Table:
 
     def route(self, name: str, missing: float | None = None) -> Vector:
         """The score of each candidate in a route; one that is not on its list has `missing`, or the lowest of it."""
-        scores = self.found[0].get(name, {})
+        scores = {place: item.score for place, item in self.found[0].get(name, {}).items()}
         floor = missing if missing is not None else min(scores.values(), default=0.0)
         return self.column([scores.get(i, floor) for i in range(len(self.candidates))])
 
     @cached_property
-    def found(self) -> tuple[dict[str, dict[int, float]], list[float]]:
-        """By route, the scores of those that it found, by their place; and what the routes of likeness add up to."""
-        scores: dict[str, dict[int, float]] = {}
-        sums: list[float] = []
-        for i, candidate in enumerate(self.candidates):
-            added = 0.0
-            for item in candidate.evidence:
-                scores.setdefault(item.route, {}).setdefault(i, item.score)
-                if item.route in _LIKENESS:
-                    added += item.contribution
-            sums.append(added)
-        return scores, sums
+    def found(self) -> tuple[dict[str, dict[int, RouteHit | Evidence]], list[float]]:
+        """By route, its hits by the place of the candidate; and what the routes of likeness add up to."""
+        hits: dict[str, dict[int, RouteHit | Evidence]] = {}
+        sums = [0.0] * len(self.candidates)
+        for place, route, hit, contribution in found_by_routes(self.candidates):
+            hits.setdefault(route, {}).setdefault(place, hit)
+            if route in _LIKENESS:
+                sums[place] += contribution
+        return hits, sums
 
     @cached_property
     def late(self) -> Vector:
@@ -302,7 +299,8 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
     demand = table.query.demand("window")
     if demand is None or demand.decides is not decides:
         return table.zeros()
-    notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in table.candidates]
+    hits = table.found[0].get("window", {})
+    notes = [(hits[i].note or "") if i in hits else "" for i in range(len(table.candidates))]
     said = table.column("said" in note for note in notes)
     return said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0)
 
