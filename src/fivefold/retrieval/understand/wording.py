@@ -124,6 +124,8 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Reword
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
     """What stands in quotation marks. A mark that nothing closes is not tried again, so that the time is linear."""
+    if not any(mark in text for mark in _CLOSING):
+        return
     at, unclosed = 0, set[str]()
     for opening in _OPENING.finditer(text):
         mark = opening[0]

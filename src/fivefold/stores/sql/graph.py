@@ -130,9 +130,9 @@ class GraphReader(ABC):
         rows = self._scope.rows(
             "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
             f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
-            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity < coalesce("
             "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
-            "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
+            "ORDER BY f.entity LIMIT 1 OFFSET :most), 9223372036854775807) AND e.namespace = :ns AND e.key = a.entity",
             aliases=self._sql.as_list(aliases),
             most=MAX_NAMESAKES,
         )

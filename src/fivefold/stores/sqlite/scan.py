@@ -24,8 +24,8 @@ PLAIN = 4_096
 SHARED = 65_536
 """From this many codes on, two threads read a half each."""
 
-BLOCK = 64
-"""Scores of which the best is looked at first, where the best of very many are wanted."""
+MIN_BLOCK, MAX_BLOCK = 8, 64
+"""Scores of which the best is looked at first, if the best of many are wanted."""
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -155,9 +155,10 @@ def _in_halves(work: Callable[[int, int], None], size: int, alone: int) -> None:
 
 def _least_of_best(scores: Floats, depth: int) -> np.float32:
     """The score of the `depth`-th best. It is no less than the `depth`-th best of the best of each block."""
-    blocks = len(scores) // BLOCK
-    if blocks > 2 * depth:
-        best = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+    size = min(MAX_BLOCK, len(scores) // (4 * depth))
+    if size >= MIN_BLOCK:
+        blocks = len(scores) // size
+        best = scores[: blocks * size].reshape(blocks, size).max(axis=1)
         scores = scores[scores >= np.partition(best, blocks - depth)[blocks - depth]]
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
