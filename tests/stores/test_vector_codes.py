@@ -57,7 +57,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes, "EXACT_BYTES", 4 * 64 * EXACT)
     monkeypatch.setattr(codes, "BLOCK", 32)
     monkeypatch.setattr(codes, "EVERY", 8)
-    monkeypatch.setattr(scan, "LEAST", 64)
+    monkeypatch.setattr(scan, "MIN_SIGNED", 64)
     monkeypatch.setattr(scan, "SHARE", 4)
 
 
