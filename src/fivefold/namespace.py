@@ -22,7 +22,8 @@ from fivefold.models.embedders import (
 )
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
-from fivefold.stores.interface import Reader, Store, VectorSpace, Writer
+from fivefold.stores.interface import Reader, Store, Writer
+from fivefold.stores.records import VectorSpace
 from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Finding
@@ -62,7 +63,6 @@ class Namespace:
 
     @property
     def settings(self) -> Settings:
-        """The namespace's settings, defaults where nothing is set."""
         return settings_of(self.reader.admin.settings())
 
     def configure(self, changes: Mapping[str, Any]) -> Settings:
@@ -150,6 +150,5 @@ class Namespace:
         return memory
 
     def extraction_of(self, memory: Memory) -> Extraction:
-        """What was extracted from a memory when it was stored."""
         stored = self.reader.memories.scan(memory.row - 1, 1)
         return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()

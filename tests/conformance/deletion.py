@@ -11,7 +11,8 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.stores import open_store
-from fivefold.stores.interface import RequestKey, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import RequestKey
 from fivefold.values.times import utc_now
 
 from .fixtures import StoreFixtures

@@ -9,7 +9,8 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import unpack_features
 from fivefold.stores import open_store
-from fivefold.stores.interface import PastQuestion, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import PastQuestion
 
 from .fixtures import StoreFixtures
 from .recipes import steady

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.engine import Engine
-from fivefold.stores.interface import Reader, Store, VectorSpace
-from fivefold.stores.records import Arm, Walk
+from fivefold.stores.interface import Reader, Store
+from fivefold.stores.records import Arm, VectorSpace, Walk
 from fivefold.values.filters import EVERYTHING, Filter, filter_of, write_filter
 from fivefold.values.memory import KINDS, ORIGINS, TYPES
 from fivefold.values.recall_trace import RouteHit

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fivefold.stores.interface import Entry, Store, VectorSpace, Writer
-from fivefold.stores.records import Arm
+from fivefold.stores.interface import Store, Writer
+from fivefold.stores.records import Arm, Entry, VectorSpace
 from fivefold.values.filters import Filter
 from fivefold.values.memory import record_of
 from fivefold.values.reports import Finding

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.interface import Store, Succession
+from fivefold.stores.interface import Store
+from fivefold.stores.records import Succession
 from fivefold.values.memory import Memory
 
 from .fixtures import StoreFixtures

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.interface import Entry, Store, Writer
-from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
+from fivefold.stores.interface import Store, Writer
+from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW, Entry
 from fivefold.values.entities import Span
 from fivefold.values.memory import Type, record_of
 from fivefold.writing.draft import draft

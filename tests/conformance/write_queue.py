@@ -8,7 +8,8 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import NotFound, QueueFull
-from fivefold.stores.interface import QueueEntry, QueueLength, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import QueueEntry, QueueLength
 from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
 from fivefold.writing.queue_entries import entries_of, write_entries

@@ -23,7 +23,8 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages.reading import RERANKED
 from fivefold.settings import Settings
-from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import VectorSpace
 from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite.vector_cache import CachedVectors
 from fivefold.values.filters import Filter

@@ -6,8 +6,7 @@ from math import sqrt
 
 from fivefold.errors import EmbedderMismatch
 from fivefold.retrieval.stages.reading import RERANKED
-from fivefold.stores.interface import TYPE_VOCABULARY
-from fivefold.stores.records import Walk
+from fivefold.stores.records import TYPE_VOCABULARY, Walk
 from fivefold.values.query import Query
 from fivefold.values.times import as_utc
 from fivefold.writing import rebuild as drift

@@ -35,7 +35,7 @@ from fivefold.learning.training import (
     use_weights,
 )
 from fivefold.retrieval.protocols import best_first
-from fivefold.stores.interface import Feedback
+from fivefold.stores.records import Feedback
 from tests.support.logged_recalls import lists, true_ndcg
 from tests.support.synthetic_users import (
     User,

@@ -11,7 +11,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.retrieval.understand.demands import Time, find_demands, reach_of, subject_words
-from fivefold.stores.interface import TYPE_VOCABULARY
+from fivefold.stores.records import TYPE_VOCABULARY
 from fivefold.text.time_grammar import EARLIEST, find_window
 from fivefold.values.query import Query
 from fivefold.writing.type_vocabulary import load_type_vocabulary

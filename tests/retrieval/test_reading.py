@@ -147,7 +147,7 @@ def test_talk_between_people_and_chats_of_long_messages_are_not_read(
 
 
 def test_in_talk_all_but_a_few_speakers_have_names_and_short_memories_are_short_on_average() -> None:
-    """One user among forty people is an aside. Lengths of 10 and 600 are 305 on average; one more of 10 makes it 207."""
+    """One user among forty people is an aside. Lengths of 10 and 600 are 305 on average; with one more of 10, 207."""
     short, long = said(of(1), "x" * 10, "Ana").memory, said(of(2), "x" * 2 * SHORT_STATEMENT, "user").memory
     assert [is_talk(some) for some in ([short], [short, long], [short] * 40 + [long], [])] == [True, False, True, False]
     assert [are_short(some) for some in ([short], [short, long], [short, short, long])] == [True, False, True]

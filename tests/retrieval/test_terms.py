@@ -210,7 +210,11 @@ def test_a_term_that_the_question_does_not_ask_for_is_0_for_all(
 ) -> None:
     """Routes leave evidence as they do in a recall: those that the question does not ask for are skipped."""
     plain, world = everything()
-    asked_routes = {"turns": set(TURNS), "standing": {"request", "suggestion"}, "window": {"window"}}
+    asked_routes: dict[str, set[DemandKind]] = {
+        "turns": set(TURNS),
+        "standing": {"request", "suggestion"},
+        "window": {"window"},
+    }
     ran = [route for route, needs in asked_routes.items() if kinds & needs]
     evidence = tuple(Evidence(route, 1, 0.9, 1.0, 0.0, "", SAID_AND_NAMES_WINDOW) for route in ran)
     candidates = [replace(one, evidence=(*one.evidence, *evidence)) for one in plain]

@@ -18,7 +18,7 @@ from fivefold.service.limits import LimitExceeded, Limits
 from fivefold.service.shared_tables import MemoryTable
 from fivefold.service.write_queue import QueueWriter, WriteQueue, _Target
 from fivefold.stores import open_store
-from fivefold.stores.interface import QueueEntry
+from fivefold.stores.records import QueueEntry
 from fivefold.values.reports import Report
 from fivefold.values.times import utc_now
 from tests.conformance.vectors import WordVectors

@@ -19,7 +19,7 @@ import sqlite_vec
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError
 from fivefold.service.keys import Keyring
-from fivefold.stores.interface import QueueLength
+from fivefold.stores.records import QueueLength
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.connection import connect
 from fivefold.transfer.salvage import Salvage, salvage

@@ -14,7 +14,13 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.service.maintenance import maintain
 from fivefold.stores.postgres import maintenance
-from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, BuiltIndex, LargeField, _take_memory, built_indexes
+from fivefold.stores.postgres.maintenance import (
+    MAX_INDEX_MEMORY_KB,
+    BuiltIndex,
+    LargeField,
+    _take_memory,
+    built_indexes,
+)
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
@@ -214,7 +220,7 @@ def test_it_is_looked_at_no_more_than_once_a_minute(location: str) -> None:
 
 def test_memory_is_taken_by_what_the_index_needs(location: str) -> None:
     with opened(location) as store, store.administration() as connection:
-        for count, wanted in ((10, 0), (200_000, 347_200), (10**9, MOST_MEMORY_KB)):
+        for count, wanted in ((10, 0), (200_000, 347_200), (10**9, MAX_INDEX_MEMORY_KB)):
             connection.execute("SET maintenance_work_mem = '64MB'")
             _take_memory(connection, LargeField("full", 384, count, count), store.options)
             found = connection.execute("SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")

@@ -14,12 +14,12 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Keyring
-from fivefold.stores.interface import QueueLength
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection, namespace_key
 from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.schema import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore, PostgresWriter
+from fivefold.stores.records import QueueLength
 from fivefold.values.entities import Mention
 from fivefold.values.memory import Record
 from fivefold.values.recall import Recall

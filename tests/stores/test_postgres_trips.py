@@ -14,9 +14,9 @@ from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.retrieve import search_in_store
-from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.interface import Reader
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.records import Arm, Composite, Walk
+from fivefold.stores.records import Arm, Composite, VectorSpace, Walk
 from fivefold.values.filters import Filter
 from fivefold.values.query import Decay
 from fivefold.values.recall_trace import RouteRun
@@ -169,7 +169,6 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "temporal": lambda reader, space: reader.search.temporal(datetime(2000, 1, 1, tzinfo=UTC), NOW, 20),
     "holds_type": lambda reader, space: reader.memories.has_type("event", 3),
     "session_rows": lambda reader, space: reader.sessions.memory_rows(["s0", "s1"]),
-    "last_talk": lambda reader, space: reader.sessions.last_end(NOW),
     "sessions": lambda reader, space: reader.sessions.page(5),
     "memories": lambda reader, space: reader.memories.page(
         Filter(all_tags=("a",), words=("tea",), since=NOW), (0, 0), 5

@@ -54,7 +54,7 @@ def must_have(connection: apsw.Connection, stored: dict[int, Document]) -> None:
         for lexeme, count in stored[row].counts().items():
             expected.setdefault(lexeme, []).append((row, count, stored[row].length))
     terms = rows(connection, "SELECT lexeme, term, documents FROM terms")
-    found = {lexeme: postings.unpack(postings.read(connection, 1, term)).tolist() for lexeme, term, _ in terms}
+    found = {lexeme: postings.unpack(postings.read(connection, 1, [term])[term]).tolist() for lexeme, term, _ in terms}
     assert found == {lexeme: [list(posting) for posting in items] for lexeme, items in expected.items()}
     assert {lexeme: count for lexeme, _, count in terms} == {lexeme: len(items) for lexeme, items in expected.items()}
     blocks = rows(connection, "SELECT term, first, last, documents FROM postings ORDER BY term, first")
@@ -76,15 +76,19 @@ def test_a_term_that_grows_one_by_one_lies_in_few_blocks() -> None:
     ((blocks,),) = rows(connection, "SELECT count(*) FROM postings")
     assert blocks < 12
     ((term,),) = rows(connection, "SELECT term FROM terms")
-    assert postings.unpack(postings.read(connection, 1, term))[:, 0].tolist() == list(range(1, 501))
+    assert postings.unpack(postings.read(connection, 1, [term])[term])[:, 0].tolist() == list(range(1, 501))
     assert postings.read_latest(connection, 1, term, 3)[:3] == [500, 499, 498]
 
 
+@pytest.mark.parametrize("summed", [0, lexical.MAX_SUMMED_POSTINGS])
 @pytest.mark.parametrize("multiplied", [False, True])
 @pytest.mark.parametrize("spread", [1, 50])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
-def test_the_search_that_stops_early_gives_the_exhaustive_answer(seed: int, spread: int, multiplied: bool) -> None:
+def test_the_search_gives_the_exhaustive_answer_whether_it_stops_early_or_not(
+    seed: int, spread: int, multiplied: bool, summed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where rows lie far apart, and among the rows of a filter."""
+    monkeypatch.setattr(lexical, "MAX_SUMMED_POSTINGS", summed)
     chance = random.Random(seed)
     found = [document(spread * (number + 1), chance) for number in range(3_000)]
     corpus = Corpus(len(found), sum(item.length for item in found))
@@ -115,6 +119,7 @@ def test_documents_that_cannot_be_among_the_best_are_not_summed(monkeypatch: pyt
 
     add_up = lexical.add_up
     monkeypatch.setattr(lexical, "add_up", counted)
+    monkeypatch.setattr(lexical, "MAX_SUMMED_POSTINGS", 0)
     best, _ = lexical.best_documents(terms, 10)
     assert best.tolist() == [50 * place for place in range(1, 11)]
     assert summed == [100]

@@ -121,7 +121,7 @@ def test_the_latest_and_the_words_are_the_same(found: Found, asked: list[str], m
 
 def test_a_namespace_that_grows_gets_its_own_index(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a store that was opened before sees it at once, and nothing of an answer changes but by what was added."""
-    monkeypatch.setattr(lexical, "MOST_MEMORIES", 6)  # five turns and notes, and the memory of the session
+    monkeypatch.setattr(lexical, "MAX_MEMORIES", 6)  # five turns and notes, and the memory of the session
     with toy(store_path) as engine, toy(store_path) as other:
         for number in range(5):
             engine.remember(f"tea number {number}", id=f"t{number}", session_id="s" if number < 2 else None)
@@ -145,7 +145,7 @@ def test_a_namespace_that_grows_gets_its_own_index(store_path: str, monkeypatch:
 
 
 def test_many_characters_count_as_much_as_many_memories(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical, "MOST_CHARACTERS", 500)
+    monkeypatch.setattr(lexical, "MAX_CHARACTERS", 500)
     with toy(store_path) as engine:
         engine.remember("short")
         assert not own_index(engine)

@@ -88,7 +88,7 @@ def test_what_another_process_writes_is_seen_at_once(store_path: str) -> None:
 
 
 def test_recalls_are_logged_and_the_log_is_bounded(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivefold.stores.sql.feedback.MOST_LOGGED", 100)
+    monkeypatch.setattr("fivefold.stores.sql.feedback.MAX_LOGGED_RECALLS", 100)
     with toy(store_path) as engine:
         kept = engine.remember("the one memory").id
         first = engine.recall("one memory")

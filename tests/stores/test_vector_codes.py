@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.interface import VectorSpace
+from fivefold.stores.records import VectorSpace
 from fivefold.stores.sql.scope import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import codes, scan, vector_cache
 from fivefold.stores.sqlite.codes import CodedVectors
@@ -57,7 +57,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes, "EXACT_BYTES", 4 * 64 * EXACT)
     monkeypatch.setattr(codes, "BLOCK", 32)
     monkeypatch.setattr(codes, "EVERY", 8)
-    monkeypatch.setattr(scan, "LEAST", 64)
+    monkeypatch.setattr(scan, "MIN_SIGNED", 64)
     monkeypatch.setattr(scan, "SHARE", 4)
 
 

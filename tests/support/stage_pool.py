@@ -12,7 +12,8 @@ import numpy as np
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
-from fivefold.stores.interface import Reader, Succession, VectorSpace
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import Succession, VectorSpace
 from fivefold.values.memory import Memory, Type
 from fivefold.values.query import Demand, DemandKind, EntityRef, Query, Window
 from fivefold.values.recall_trace import Candidate, Evidence

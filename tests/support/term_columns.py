@@ -9,7 +9,7 @@ from datetime import datetime
 from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.terms import TERMS, term_table
-from fivefold.stores.interface import Succession
+from fivefold.stores.records import Succession
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, aged, demand, found, said, search

@@ -14,7 +14,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.namespace import Namespace
 from fivefold.stores import open_store
-from fivefold.stores.interface import RequestKey
+from fivefold.stores.records import RequestKey
 from fivefold.stores.sqlite import lexical as shared_lexemes
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.transfer.backup import back_up
@@ -93,7 +93,7 @@ def filled(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Engine, list[bytes]]]:
     if request.param == "own index":
-        monkeypatch.setattr(shared_lexemes, "MOST_MEMORIES", 2)
+        monkeypatch.setattr(shared_lexemes, "MAX_MEMORIES", 2)
     with toy(str(tmp_path / "memory.db")) as engine:
         vectors = fill(engine)
         assert {("memory.db-wal", word) for word in (*WORDS, "vector")} <= set(left_in(tmp_path, vectors))

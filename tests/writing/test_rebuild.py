@@ -15,7 +15,7 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.stores.interface import VOCABULARY
+from fivefold.stores.records import VOCABULARY
 from fivefold.stores.sqlite.connection import connect
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Drift

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from fivefold.engine import Engine
-from fivefold.stores.interface import VectorSpace
+from fivefold.stores.records import VectorSpace
 from fivefold.stores.sql.scope import ALL
 from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.store import SqliteStore

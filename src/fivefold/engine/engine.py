@@ -26,7 +26,8 @@ from fivefold.retrieval.plan import RecallOptions, RecallRequest, RecipeChoice, 
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.settings import Settings, settings_of
-from fivefold.stores.interface import VOCABULARY, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import VOCABULARY
 from fivefold.text.display import bar
 from fivefold.text.passages import tokens
 from fivefold.transfer import jsonl

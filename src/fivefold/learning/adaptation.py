@@ -23,7 +23,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.reranker import pack_features
 from fivefold.models.weights.features import MAX_READ_CHARACTERS, cues, past
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import LoggedRecall, ReturnedHit
+from fivefold.stores.records import LoggedRecall, ReturnedHit
 from fivefold.text.time_grammar import EARLIEST
 from fivefold.values.query import Curve, Decay, Query, Weights, Window, age_in_days
 from fivefold.values.recall import Recall

@@ -25,7 +25,8 @@ from fivefold.learning.reranker import (
     unpack_features,
 )
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import Feedback, Reader
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import Feedback
 from fivefold.text.display import bar
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector

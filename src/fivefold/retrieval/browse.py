@@ -11,7 +11,8 @@ from typing import Any, cast
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
-from fivefold.stores.interface import LinkedPair, Reader
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import LinkedPair
 from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.entities import Extraction
 from fivefold.values.fields import Name, check

@@ -69,12 +69,12 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     query, planned = context.query, context.plan or planned
     runs = search.run(context)
     watch.stage("retrieve")
-    fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch_with_ids)
+    fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch_with_ids, search.shares)
     if not all(candidate.memory.is_alive(query.now) for candidate in fused.candidates):
         # only now, so that a namespace in which nothing expires pays nothing; what has expired takes no place of others
         runs = search.run(context.among_alive())
         watch.stage("retrieve again")
-        fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch_with_ids)
+        fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch_with_ids, search.shares)
     runs = name_top_hits(runs, fused.candidates)
     watch.stage("fuse")
     pool = admit(Pool(fused.candidates, supporting=fused.supporting), context)

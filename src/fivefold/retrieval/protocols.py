@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter, is_
 from typing import Any, Literal, NamedTuple, Protocol
 
 from fivefold.errors import FivefoldError
 from fivefold.learning.reranker import LearnedReranker
 from fivefold.settings import Settings
-from fivefold.stores.interface import Reader, VectorSpace
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import VectorSpace
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import Candidate, Dropped, Effort, Plan, RouteHit, StageNote
+from fivefold.values.recall_trace import Candidate, Dropped, Effort, Evidence, Findings, Plan, RouteHit, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import QuestionReading, Vector, VectorField
 
@@ -182,7 +185,7 @@ class Pool:
         mine, theirs = self.candidates, other.candidates
         if len(mine) != len(theirs) or self.notes is not other.notes:
             return False
-        return all(one is two for one, two in zip(mine, theirs, strict=True))
+        return all(map(is_, mine, theirs))
 
     def with_candidates(self, candidates: Iterable[Candidate]) -> Pool:
         return replace(self, candidates=list(candidates))
@@ -218,26 +221,48 @@ class Stage:
 
 def is_talk(memories: Sequence[Memory]) -> bool:
     """Whether people talk with each other: what a household or a team tells its assistant is not such talk."""
-    told = sum((memory.speaker or "user").casefold() in ROLES for memory in memories)
+    speakers = Counter(memory.speaker for memory in memories)
+    told = sum(count for name, count in speakers.items() if (name or "user").casefold() in ROLES)
     return bool(memories) and told <= MAX_TOLD * len(memories)
 
 
 def are_short(memories: Sequence[Memory]) -> bool:
     """Whether they are single statements on average rather than messages that say several things."""
-    return sum(len(memory.content) for memory in memories) <= SHORT_STATEMENT * len(memories)
+    return sum([len(memory.content) for memory in memories]) <= SHORT_STATEMENT * len(memories)
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """By score, ties by id, so that the same question on the same store gives the same answer."""
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))
+    return sorted(sorted(candidates, key=attrgetter("memory.id")), key=attrgetter("score"), reverse=True)
 
 
 def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]:
     """The score that a route gave to each candidate; None for those that it did not find."""
     found: list[float | None] = [None] * len(candidates)
-    for place, candidate in enumerate(candidates):
-        for item in candidate.evidence:
-            if item.route == route:
-                found[place] = item.score
-                break
+    for place, name, item, _ in found_by_routes(candidates, route):
+        if name == route and found[place] is None:
+            found[place] = item.score
     return found
+
+
+def found_by_routes(
+    candidates: Sequence[Candidate], only: str = ""
+) -> Iterator[tuple[int, str, RouteHit | Evidence, float]]:
+    """What the routes, or only one of them, found of the candidates: place, route, hit, and what that adds.
+
+    Evidence that nobody has looked at stays unwritten.
+    """
+    unwritten: dict[Findings, dict[int, int]] = {}
+    for place, candidate in enumerate(candidates):
+        source = candidate.unwritten()
+        if source is None:
+            for item in candidate.evidence:
+                yield place, item.route, item, item.contribution
+        else:
+            unwritten.setdefault(source[0], {})[source[1]] = place
+    for findings, places in unwritten.items():
+        for part in findings.lists:
+            if not only or part.route == only:
+                for hit, contribution in zip(part.hits, part.contributions, strict=True):
+                    if hit.row in places:
+                        yield places[hit.row], part.route, hit, contribution

@@ -226,7 +226,8 @@ def vectors_of(memories: Sequence[Memory], context: SearchContext) -> Matrix | N
         return None
     known = context.reader.search.vectors(context.space, [memory.row for memory in memories])
     zero = np.zeros(context.space.dimension, dtype=np.float32)
-    return np.stack([known.get(memory.row, zero) for memory in memories]) if known else None
+    rows = [known.get(memory.row, zero) for memory in memories]
+    return np.concatenate(rows).reshape(len(rows), -1) if known else None
 
 
 # Repeats: of two memories that say nearly the same, the newest answers for both.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
@@ -24,22 +24,24 @@ from fivefold.retrieval.protocols import SearchContext
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
-from fivefold.stores.interface import DensePreparation, Reader
-from fivefold.stores.records import Arm, FusedHit
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import Arm, DensePreparation, FusedHit
 from fivefold.text.passages import LATE_FACETS
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Memory, Type
 from fivefold.values.recall_trace import (
     SHOWN_TOP,
     Candidate,
-    Evidence,
+    Findings,
     FusedRows,
     Plan,
     RouteHit,
     RoutePlan,
     RouteRun,
+    RouteShares,
     TopHit,
     later,
+    new_candidate,
 )
 from fivefold.values.registry import Parts
 from fivefold.values.vectors import QuestionReading
@@ -77,14 +79,16 @@ def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth:
     The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth or of
     one that scores what others found, and nothing (0) on a list that was not cut. A list of equals counts in full.
     """
-    high = max((hit.score for hit in hits), default=0.0)
-    low = min((hit.score for hit in hits), default=0.0)
+    scores = [hit.score for hit in hits]
+    high, low = max(scores, default=0.0), min(scores, default=0.0)
     if len(hits) < depth and not ROUTES[route].rescores:
         low = min(0.0, low)
     span = high - low
     return Shares(
         hits,
-        [weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0) for hit in hits],
+        [weight * hit.factor * ((hit.score - low) / span) for hit in hits]
+        if span > 0
+        else [weight * hit.factor * 1.0 for hit in hits],
         lambda i: (
             f"{weight * hits[i].factor:g} · " + (f"({hits[i].score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else "1")
         ),
@@ -140,36 +144,51 @@ Fetch = Callable[[Sequence[int], Sequence[int]], tuple[dict[int, Memory], dict[i
 """The memories at some rows, and only the ids of those at others."""
 
 
-def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -> Fused:
+Known = dict[str, tuple[Sequence[RouteHit], Shares]]
+"""The shares that were worked out before, by route, with the hits they are of."""
+
+
+def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, known: Known | None = None) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     supports = {part.route for part in plan.routes if part.supports}
-    shares = _shares([run for run in runs if run.route not in supports], plan, spec)
+    shares = _shares([run for run in runs if run.route not in supports], plan, spec, known)
     fused = _sums(shares.values())
-    ranked, size = sorted(fused, key=lambda row: (-fused[row], row)), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
+    ranked, size = _by_sum(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
     best = ranked[:size]
     memories, ids = fetch(best, ranked[size:])
-    evidence = _evidence(shares, {row for row in best if row in memories}, plan)
-    candidates = [Candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
+    weights = {part.route: part.weight for part in plan.routes}
+    lists = [
+        RouteShares(route, weights[route], one.hits, one.contributions, one.arithmetic) for route, one in shares.items()
+    ]
+    write, found = Findings.evidence, Findings(lists)
+    candidates = [new_candidate(memories[row], later(write, found, row), fused[row]) for row in best if row in memories]
     supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
     ids.update((row, memory.id) for row, memory in memories.items())
     return Fused(candidates, supporting, FusedRows(fused, ids, size))
 
 
-def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
+def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, known: Known) -> list[int]:
     """The rows that these routes found, in the order in which they are fused."""
     supports = {part.route for part in plan.routes if part.supports}
-    fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec).values())
-    return sorted(fused, key=lambda row: (-fused[row], row))
+    fused = _sums(_shares([run for run in runs if run.route not in supports], plan, spec, known).values())
+    return _by_sum(fused)
 
 
-def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> dict[str, Shares]:
-    """By route, what each of its hits adds to the fused score."""
-    planned = {part.route: part for part in plan.routes}
-    return {
-        run.route: FUSIONS[spec.method].shares(run.hits, part.search, part.weight, spec.k, part.depth)
-        for run in runs
-        if (part := planned[run.route])
-    }
+def _by_sum(fused: Mapping[int, float]) -> list[int]:
+    """The rows, best first, the smaller of equals first: the second sort leaves equals as they are."""
+    return sorted(sorted(fused), key=fused.__getitem__, reverse=True)
+
+
+def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, known: Known | None = None) -> dict[str, Shares]:
+    """By route, what each of its hits adds to the fused score; of those in `known`, what was worked out before."""
+    planned, known, shares = {part.route: part for part in plan.routes}, {} if known is None else known, {}
+    for run in runs:
+        hits, part = run.hits, planned[run.route]
+        if run.route not in known or known[run.route][0] is not hits:
+            of_route = FUSIONS[spec.method].shares(hits, part.search, part.weight, spec.k, part.depth)
+            known[run.route] = hits, of_route
+        shares[run.route] = known[run.route][1]
+    return shares
 
 
 def _sums(shares: Iterable[Shares]) -> dict[int, float]:
@@ -179,28 +198,6 @@ def _sums(shares: Iterable[Shares]) -> dict[int, float]:
         for hit, contribution in zip(of_route.hits, of_route.contributions, strict=True):
             added.setdefault(hit.row, []).append(contribution)
     return {row: math.fsum(parts) for row, parts in added.items()}
-
-
-def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[int, list[Evidence]]:
-    """By row, its place in each route that found it and what that added."""
-    weights = {part.route: part.weight for part in plan.routes}
-    found: dict[int, list[Evidence]] = {row: [] for row in rows}
-    for route, of_route in shares.items():
-        weight = weights[route]
-        for i, hit in enumerate(of_route.hits):
-            if hit.row in rows:
-                found[hit.row].append(
-                    Evidence(
-                        route,
-                        i + 1,
-                        hit.score,
-                        weight * hit.factor,
-                        of_route.contributions[i],
-                        later(of_route.arithmetic, i),
-                        hit.note,
-                    )
-                )
-    return found
 
 
 def name_top_hits(runs: Sequence[RouteRun], candidates: Sequence[Candidate]) -> list[RouteRun]:
@@ -291,6 +288,7 @@ class Search:
         self.space = reader.search.vector_space()
         self._namespace, self._threads = namespace, threads
         self._pending, self._fusion = PendingRoutes(), request.recipe.fusion
+        self.shares: Known = {}
         self._ahead = self._read_ahead(request)
 
     def _read_ahead(self, request: RecallRequest) -> Future[Outcome] | None:
@@ -399,7 +397,7 @@ class Search:
             if not part.run:
                 runs[part.route] = _skipped(part)
             elif part.route not in runs:
-                rows = rows_by_share(list(runs.values()), plan, self._fusion)
+                rows = rows_by_share(list(runs.values()), plan, self._fusion, self.shares)
                 runs[part.route] = _run(part, replace(context, candidates=rows))
         return [runs[part.route] for part in plan.routes]
 

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from fivefold.errors import FivefoldError, InvalidInput, StoreError
-from fivefold.stores.interface import RequestKey, Store, StoredRequest
+from fivefold.stores.interface import Store
+from fivefold.stores.records import RequestKey, StoredRequest
 from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 

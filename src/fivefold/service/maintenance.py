@@ -12,7 +12,8 @@ from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.models.embedders import RETIRED
 from fivefold.namespace import Namespace
 from fivefold.settings import settings_of
-from fivefold.stores.interface import VOCABULARY, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import VOCABULARY
 from fivefold.text.display import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now

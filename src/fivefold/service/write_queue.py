@@ -33,7 +33,8 @@ from fivefold.service.audit import subject_of
 from fivefold.service.limits import LimitExceeded, Limits
 from fivefold.service.problems import problem_of
 from fivefold.service.shared_tables import Table
-from fivefold.stores.interface import QueuedState, QueueEntry, QueueLength, Store
+from fivefold.stores.interface import Store
+from fivefold.stores.records import QueuedState, QueueEntry, QueueLength
 from fivefold.values.access import AuditEntry
 from fivefold.values.memory import Record
 from fivefold.values.reports import Link, Merged, Report

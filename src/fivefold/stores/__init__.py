@@ -24,10 +24,7 @@ def unknown_scheme(location: str) -> InvalidInput:
 
 
 def open_store(location: str | os.PathLike[str]) -> Store:
-    """The store at `location`: a path, ':memory:' for one that ends with the process, or an address.
-
-    Addresses are those of PostgreSQL, and those whose scheme an installed package registers.
-    """
+    """The store at a path, ':memory:', or an address: of PostgreSQL, or of a scheme that a package registers."""
     location = checked_location(location)
     if location.startswith(POSTGRES):
         try:

@@ -28,10 +28,7 @@ UNLOCKED_S = 86_400.0
 
 @contextmanager
 def replacement(target: Path) -> Iterator[BinaryIO]:
-    """A private file to write, which takes the target's name when the block ends; an error leaves the target as it is.
-
-    Raises `OSError` as the system does.
-    """
+    """A private file to write, which takes the target's name when the block ends without an error."""
     refuse_open_store(target)
     number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:

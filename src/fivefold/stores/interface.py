@@ -15,27 +15,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from fivefold.stores.records import (
-    TYPE_VOCABULARY,
-    VOCABULARY,
-    Claim,
-    DensePreparation,
-    Entry,
-    Feedback,
-    LinkedPair,
-    LoggedRecall,
-    NewEdge,
-    PastQuestion,
-    QueuedState,
-    QueueEntry,
-    QueueLength,
-    RequestKey,
-    ReturnedHit,
-    SpaceState,
-    StoredRequest,
-    Succession,
-    VectorSpace,
-)
+from fivefold.stores.records import LoggedRecall
 from fivefold.stores.sql.admin import (
     AdminReader,
     AdminWriter,
@@ -46,72 +26,20 @@ from fivefold.stores.sql.admin import (
     forget_requests,
 )
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
-from fivefold.stores.sql.graph import EdgeWriter, EntityWriter, GraphReader
-from fivefold.stores.sql.index import IndexWriter, LexemeWriter, StatementWriter
+from fivefold.stores.sql.graph import GraphReader
+from fivefold.stores.sql.index import IndexWriter, LexemeWriter
 from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter
 from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
-from fivefold.stores.sql.sessions import SessionReader, SessionWriter
+from fivefold.stores.sql.sessions import SessionReader
 from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter
 from fivefold.stores.sql.vectors import VectorWriter
 from fivefold.stores.sql.write_queue import QueueStore, QueueWriter, drop_queue
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 
-__all__ = [
-    "TYPE_VOCABULARY",
-    "VOCABULARY",
-    "AdminReader",
-    "AdminWriter",
-    "AuditStore",
-    "Claim",
-    "DensePreparation",
-    "EdgeWriter",
-    "EntityWriter",
-    "Entry",
-    "Feedback",
-    "FeedbackReader",
-    "FeedbackWriter",
-    "ForgottenMarks",
-    "GraphReader",
-    "IndexWriter",
-    "KeyStore",
-    "LinkedPair",
-    "LoggedRecall",
-    "MemoryReader",
-    "MemoryWriter",
-    "ModelStore",
-    "NewEdge",
-    "PastQuestion",
-    "QueueEntry",
-    "QueueLength",
-    "QueueStore",
-    "QueueWriter",
-    "QueuedState",
-    "Reader",
-    "RequestKey",
-    "RequestStore",
-    "ReturnedHit",
-    "SearchReader",
-    "SessionReader",
-    "SessionWriter",
-    "Snapshot",
-    "SnapshotImporter",
-    "SpaceState",
-    "StatementWriter",
-    "Store",
-    "StoredRequest",
-    "Succession",
-    "VectorSpace",
-    "VectorWriter",
-    "Writer",
-]
-
 
 class Reader:
-    """A namespace as a recall sees it; one that nothing was written to reads as empty.
-
-    Every part is scoped to it: no method can name another namespace (R12). Searches and walks are each store's own.
-    """
+    """A namespace as a recall sees it, empty if nothing was written to it; no method can name another (R12)."""
 
     def __init__(
         self, scope: ReadScope, search: SearchReader, graph: GraphReader, log: RecallLog, size: Callable[[], int]
@@ -131,10 +59,7 @@ class Reader:
 
 
 class Writer:
-    """One transaction on a namespace: all of it happens, or nothing. The first one creates the namespace.
-
-    Vectors, lexemes and imports are each store's own; all else is written once for both databases.
-    """
+    """One transaction on a namespace: all of it happens, or nothing. The first one creates the namespace."""
 
     def __init__(
         self,

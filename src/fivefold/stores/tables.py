@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, get_args
 from fivefold.stores.records import VectorSpace
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Value
-from fivefold.values.times import from_micros, to_micros
+from fivefold.values.times import EPOCH, MICROSECOND, from_micros, to_micros
 
 MEMORY_COLUMNS = (
     "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text, "
@@ -71,12 +71,12 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
     ) = columns
     memory.namespace = namespace
     memory.tags = () if tags == "[]" else tuple(_decode(tags)[0])
-    memory.event_at = from_micros(event_at)
-    memory.created_at = from_micros(created_at)
-    memory.valid_from = moment_or_none(valid_from)
-    memory.valid_to = moment_or_none(valid_to)
-    memory.last_accessed_at = moment_or_none(last_accessed_at)
-    memory.expires_at = moment_or_none(expires_at)
+    memory.event_at = EPOCH + event_at * MICROSECOND
+    memory.created_at = EPOCH + created_at * MICROSECOND
+    memory.valid_from = None if valid_from is None else from_micros(valid_from)
+    memory.valid_to = None if valid_to is None else from_micros(valid_to)
+    memory.last_accessed_at = None if last_accessed_at is None else from_micros(last_accessed_at)
+    memory.expires_at = None if expires_at is None else from_micros(expires_at)
     memory.pinned = bool(pinned)
     memory.metadata = {} if metadata == "{}" else _decode(metadata)[0]
     memory.__class__ = Memory
@@ -84,7 +84,6 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
 
 
 def values_of(memory: Memory) -> tuple[Any, ...]:
-    """The memory's columns in the order of `MEMORY_COLUMNS`, without the row."""
     values = list(_WRITTEN(memory))
     for place, column_of in _COLUMNS_OF:
         values[place] = column_of(values[place])
@@ -92,7 +91,6 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
 
 
 def compact(value: object) -> str:
-    """JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

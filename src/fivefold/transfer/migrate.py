@@ -17,7 +17,8 @@ from time import monotonic
 from fivefold.errors import Call, InvalidInput, MissingExtra, NotFound, StoreError, UnfinishedCopy
 from fivefold.learning.reranker import reranker_store
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.interface import Snapshot, Store, Writer
+from fivefold.stores.interface import Store, Writer
+from fivefold.stores.sql.snapshot import Snapshot
 from fivefold.stores.tables import (
     COPY_MARK,
     FAMILIES,
@@ -226,7 +227,7 @@ def _copy_rows(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance
                 _must_stand(txn, goal, copy)
                 txn.importer.import_rows(table, rows)
                 for entry in entries:
-                    txn.index.add_lexemes(entry.memory.row, entry)
+                    txn.index.lexemes.add(entry.memory.row, entry)
                 copy = replace(copy, table=table.name, after=table.position(batch[-1]))
                 txn.admin.save_learned_value(COPY_MARK, copy.to_dict())
             advance(len(batch))

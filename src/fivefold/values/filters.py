@@ -421,6 +421,8 @@ def _fault(text: str, place: int, reason: str) -> InvalidInput:
 
 def write_filter(keep: Filter) -> str:
     """The line of text that says a filter; empty where it says nothing."""
+    if not keep:
+        return ""
     parts = [
         f"{word}:{','.join(map(_text, getattr(keep, name)))}"
         for word, name in LISTS.items()

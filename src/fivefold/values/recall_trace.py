@@ -5,14 +5,14 @@ Every view (terminal, JSON, page) reads these values; nothing is recomputed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, TypeVar, get_args
 
 from fivefold.values.html_parts import COLOURS, Part, html_bar, html_lines, html_table
 from fivefold.values.memory import Memory, Type
-from fivefold.values.serialize import Value, hidden
+from fivefold.values.serialize import Value, hidden, maker
 
 # Fields of a trace that are worked out when somebody reads them, from what was kept; most are never read.
 
@@ -29,15 +29,15 @@ class _Later(partial[Any]):
 class _Field:
     """Stands before the slot of a field, and puts the value there when it is read first."""
 
-    __slots__ = ("_put", "_read")
+    __slots__ = ("_put", "unread")
 
     def __init__(self, slot: Any) -> None:
-        self._read, self._put = slot.__get__, slot.__set__
+        self.unread, self._put = slot.__get__, slot.__set__
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         if owner is None:
             return self
-        value = self._read(owner)
+        value = self.unread(owner)
         if type(value) is _Later:
             value = value()
             self._put(owner, value)
@@ -47,9 +47,8 @@ class _Field:
         self._put(owner, value)
 
 
-def later(make: Callable[..., T], *values: object) -> T:
-    """What `make` gives for these values, for a field that `read_later` names; it is called when the field is read."""
-    return _Later(make, *values)  # type: ignore[return-value]
+later: Callable[..., Any] = _Later
+"""What a function gives for some values, for a field that `read_later` names; it is called when the field is read."""
 
 
 def read_later(*names: str) -> Callable[[C], C]:
@@ -214,6 +213,45 @@ class Evidence(Value):
     arithmetic: str
     note: str | None = None
 
+    def with_note(self, note: str | None) -> Evidence:
+        """The evidence with another note; its arithmetic stays unread."""
+        arithmetic = Evidence.__dict__["arithmetic"].unread(self)
+        return new_evidence(self.route, self.rank, self.score, self.weight, self.contribution, arithmetic, note)
+
+
+@dataclass(frozen=True, slots=True)
+class RouteShares:
+    """What one route found, and what each hit adds to the fused score."""
+
+    route: str
+    weight: float
+    hits: Sequence[RouteHit]
+    contributions: Sequence[float]
+    arithmetic: Callable[[int], str]
+
+
+class Findings:
+    """What all routes found; the evidence of a candidate is written from it when somebody looks at it."""
+
+    def __init__(self, lists: Sequence[RouteShares]) -> None:
+        self.lists = lists
+
+    @cached_property
+    def _places(self) -> list[dict[int, int]]:
+        return [{hit.row: i for i, hit in enumerate(part.hits)} for part in self.lists]
+
+    def evidence(self, row: int) -> tuple[Evidence, ...]:
+        """The place of a row in each route that found it, and what that added."""
+        written = []
+        for part, places in zip(self.lists, self._places, strict=True):
+            if row in places:
+                once = len(places) == len(part.hits)
+                for i in (places[row],) if once else [i for i, hit in enumerate(part.hits) if hit.row == row]:
+                    hit, share, how = part.hits[i], part.contributions[i], later(part.arithmetic, i)
+                    weight = part.weight * hit.factor
+                    written.append(new_evidence(part.route, i + 1, hit.score, weight, share, how, hit.note))
+        return tuple(written)
+
 
 @dataclass(frozen=True, slots=True)
 class WordMatch(Value):
@@ -274,6 +312,7 @@ class Support(Value):
     best_turn_routes: Mapping[str, int]
 
 
+@read_later("evidence")
 @dataclass(frozen=True, slots=True)
 class Candidate(Value):
     """A memory on its way to the answer, with its evidence.
@@ -297,15 +336,24 @@ class Candidate(Value):
         return self.steps[-1].after if self.steps else self.fused
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
-        steps = (*self.steps, Step(stage, self.score, after, why))
-        return Candidate(
-            self.memory, self.evidence, self.fused, steps, self.support, self.neighbours, self.passage, self.chance
-        )  # not by `replace`, which takes four times as long: every stage calls it for every candidate
+        steps = (*self.steps, new_step(stage, self.score, after, why))
+        kept = (self.support, self.neighbours, self.passage, self.chance)
+        return new_candidate(self.memory, _unread_evidence(self), self.fused, steps, *kept)
+        # not by `replace`, which takes ten times as long: every stage calls it for every candidate
 
     def with_chance(self, chance: float) -> Candidate:
-        return Candidate(
-            self.memory, self.evidence, self.fused, self.steps, self.support, self.neighbours, self.passage, chance
-        )
+        kept = (self.support, self.neighbours, self.passage)
+        return new_candidate(self.memory, _unread_evidence(self), self.fused, self.steps, *kept, chance)
+
+    def unwritten(self) -> tuple[Findings, int] | None:
+        """The findings that its evidence will be written from, and its row; None if that was done."""
+        evidence = _unread_evidence(self)
+        return evidence.args if type(evidence) is _Later else None
+
+
+_unread_evidence: Callable[[Candidate], Any] = Candidate.__dict__["evidence"].unread
+new_hit, new_evidence, new_step, new_candidate = maker(RouteHit), maker(Evidence), maker(Step), maker(Candidate)
+"""For what a recall makes by the hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +364,9 @@ class Dropped(Value):
     score: float
     stage: str
     reason: str
+
+
+new_dropped = maker(Dropped)
 
 
 @dataclass(frozen=True, slots=True)

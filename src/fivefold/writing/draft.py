@@ -12,7 +12,8 @@ import numpy as np
 from fivefold.errors import InvalidInput
 from fivefold.models.embedders import Embedder, read_passages, unit
 from fivefold.settings import Settings
-from fivefold.stores.interface import Entry, Writer
+from fivefold.stores.interface import Writer
+from fivefold.stores.records import Entry
 from fivefold.text import passages
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.text.secrets_in_text import PASSWORD_KINDS, find_secrets, kind_of_key, mask_secrets

@@ -8,7 +8,7 @@ from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import NewEdge
+from fivefold.stores.records import NewEdge
 from fivefold.values.entities import EDGE_KINDS, Edge, EdgeKind, Entity, Mention
 from fivefold.values.memory import Memory
 from fivefold.values.reports import LARGEST, Page, page_of, read_cursor

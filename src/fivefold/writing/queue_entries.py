@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import QueueEntry, Writer
+from fivefold.stores.interface import Writer
+from fivefold.stores.records import QueueEntry
 from fivefold.values.memory import RECORD_FIELDS, Memory, Record, record_of
 from fivefold.values.reports import Report
 from fivefold.values.serialize import plain

@@ -13,7 +13,8 @@ from fivefold.errors import NotFound, RetiredEmbedder
 from fivefold.models.embedders import RETIRED, Embedder, embed_texts, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import TYPE_VOCABULARY, VOCABULARY, SpaceState, Store, Writer
+from fivefold.stores.interface import Store, Writer
+from fivefold.stores.records import TYPE_VOCABULARY, VOCABULARY, SpaceState
 from fivefold.text.display import bar
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros

@@ -20,7 +20,8 @@ from fivefold.errors import ReaderError
 from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
-from fivefold.stores.interface import Reader, VectorSpace, Writer
+from fivefold.stores.interface import Reader, Writer
+from fivefold.stores.records import VectorSpace
 from fivefold.text.lexemes import lexemes
 from fivefold.values.entities import Correction, Statement
 from fivefold.values.memory import Memory

@@ -11,7 +11,8 @@ from itertools import pairwise
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
-from fivefold.stores.interface import Reader, SpaceState, Writer
+from fivefold.stores.interface import Reader, Writer
+from fivefold.stores.records import SpaceState
 from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.entities import Extraction
 from fivefold.values.memory import Memory, Record, origin_of

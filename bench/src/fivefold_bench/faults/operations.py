@@ -25,7 +25,7 @@ from fivefold.hooks.state import State
 from fivefold.hooks.writer import SpoolWriter
 from fivefold.namespace import Namespace
 from fivefold.stores import open_store
-from fivefold.stores.interface import QueueLength
+from fivefold.stores.records import QueueLength
 from fivefold.stores.sqlite.connection import rows
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrations
 from fivefold.stores.sqlite.store import SqliteStore

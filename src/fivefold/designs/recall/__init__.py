@@ -12,8 +12,8 @@ from typing import Annotated
 from fivefold.retrieval.protocols import BaseRoute, Options, SearchContext
 from fivefold.retrieval.retrieve import Fusion, Shares
 from fivefold.retrieval.routes import ROUTES
-from fivefold.stores.interface import TYPE_VOCABULARY, Reader
-from fivefold.stores.records import AliasMatch
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import TYPE_VOCABULARY, AliasMatch
 from fivefold.text.lexemes import lexemes
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import log, sqrt
 from typing import Annotated
@@ -23,7 +23,7 @@ from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit
-from fivefold.values.recall_trace import PassageMatch, RouteHit, WordMatch, later
+from fivefold.values.recall_trace import PassageMatch, RouteHit, WordMatch, later, new_candidate, new_hit
 from fivefold.values.vectors import Passage, QuestionReading, Span
 
 # What the best of many passages gains by chance, so that a long text is not found just for being long.
@@ -116,7 +116,7 @@ class Late(CosineRoute):
             further = [row for row in further if row in memories and keep.matches(memories[row])]
         rows += further
         ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
-        return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
+        return [new_hit(row, found.score, part=found.part) for row, found in ranked]
 
 
 SHOWN = 5
@@ -164,15 +164,16 @@ def _with_passage(
     """The hit with its passage, where that lies in the text, and the words that met by `words`."""
     memory = hit.memory
     start, end = passage_span(memory.content, found.part) if found.parts > 1 else (0, len(memory.content))
-    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
-    if words is None:
-        return replace(hit, candidate=replace(hit.candidate, passage=passage))
-    met = later(words, memory, before, passage)
-    match = PassageMatch(found.score, found.part, found.parts, start, end, met)
-    evidence = tuple(
-        replace(item, note=later(_note, match)) if item.route in names else item for item in hit.candidate.evidence
+    one, evidence = hit.candidate, hit.candidate.evidence
+    match = passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
+    if words is not None:
+        match = PassageMatch(found.score, found.part, found.parts, start, end, later(words, memory, before, passage))
+        note = later(_note, match)
+        evidence = tuple([item.with_note(note) if item.route in names else item for item in evidence])
+    candidate = new_candidate(
+        one.memory, evidence, one.fused, one.steps, one.support, one.neighbours, match, one.chance
     )
-    return replace(hit, candidate=replace(hit.candidate, passage=match, evidence=evidence))
+    return Hit(hit.rank, candidate, hit.composite)
 
 
 def _note(match: PassageMatch) -> str | None:

@@ -21,7 +21,7 @@ from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.query import TURNS
 from fivefold.values.recall import Hit
-from fivefold.values.recall_trace import Candidate, Dropped, StageNote
+from fivefold.values.recall_trace import Candidate, Dropped, StageNote, new_dropped
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -82,7 +82,7 @@ def select(pool: Pool, k: int, unit: Unit, composite: bool = False) -> tuple[lis
         ranked = best_first(pool.candidates)
     hits = [Hit(rank, candidate, composite) for rank, candidate in enumerate(ranked[:k], 1)]
     beyond = [
-        Dropped(
+        new_dropped(
             candidate.memory.id, candidate.score, "select", f"rank {rank} of {len(ranked)}, beyond the {k} asked for"
         )
         for rank, candidate in enumerate(ranked[k:], k + 1)
@@ -131,11 +131,11 @@ class StandingPlaces(Value):
 
 def standing(pool: Pool, context: SearchContext, by: StandingPlaces) -> Pool:
     """The nearest instructions that would be left out get the score of the last hit."""
+    scores = scores_of(pool.candidates, STANDING)
     found = [
-        (item.score, one)
-        for one in pool.candidates
-        for item in one.evidence
-        if item.route == STANDING and item.score >= by.cosine
+        (score, one)
+        for score, one in zip(scores, pool.candidates, strict=True)
+        if score is not None and score >= by.cosine
     ]
     if not found or len(pool.candidates) <= context.k:
         return pool
@@ -235,7 +235,8 @@ def chance_table(
     sums = np.array([3 * log(max(one.score, 1e-9)) for one in candidates])
     demand = context.query.demand("window", *TURNS)
     decides = demand is not None and demand.decides
-    meets = [any(item.route in ("window", "turns") for item in one.evidence) for one in candidates]
+    timed = [scores_of(candidates, route) for route in ("window", "turns")] if decides else []
+    meets = [any(scores[i] is not None for scores in timed) for i in range(len(candidates))]
     best, second = (sums.max(), np.sort(sums)[-2]) if len(sums) > 1 else (sums[0], sums[0])
     columns = {
         "one": np.ones(len(candidates)),

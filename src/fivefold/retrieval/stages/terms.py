@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.retrieval.protocols import Pool, SearchContext, are_short, is_talk, scores_of
+from fivefold.retrieval.protocols import Pool, SearchContext, are_short, found_by_routes, is_talk
 from fivefold.retrieval.relations import Replacements, inherited, replacements_among, stand_ins, vectors_of
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
 from fivefold.values.query import TURNS, EntityRef
-from fivefold.values.recall_trace import later
+from fivefold.values.recall_trace import Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -65,6 +65,7 @@ IN_TALK = 0.42
 TURNS_DECIDE = 4.0
 """What a turn counts more if the question asks for nothing but turns."""
 
+_ANSWERS = "assistant"
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
 
@@ -110,16 +111,27 @@ class Table:
         return np.zeros(len(self.memories), dtype=np.float32)
 
     def column(self, values: Iterable[float]) -> Vector:
-        return np.fromiter(values, dtype=np.float32, count=len(self.memories))
+        return np.array(list(values), dtype=np.float32)
 
     def has(self, pattern: re.Pattern[str]) -> Vector:
         return self.column(bool(pattern.search(memory.content[:MAX_CHARACTERS])) for memory in self.memories)
 
     def route(self, name: str, missing: float | None = None) -> Vector:
         """The score of each candidate in a route; one that is not on its list has `missing`, or the lowest of it."""
-        found = scores_of(self.candidates, name)
-        floor = missing if missing is not None else min((score for score in found if score is not None), default=0.0)
-        return self.column(floor if score is None else score for score in found)
+        scores = {place: item.score for place, item in self.found[0].get(name, {}).items()}
+        floor = missing if missing is not None else min(scores.values(), default=0.0)
+        return self.column([scores.get(i, floor) for i in range(len(self.candidates))])
+
+    @cached_property
+    def found(self) -> tuple[dict[str, dict[int, RouteHit | Evidence]], list[float]]:
+        """By route, its hits by the place of the candidate; and what the routes of likeness add up to."""
+        hits: dict[str, dict[int, RouteHit | Evidence]] = {}
+        sums = [0.0] * len(self.candidates)
+        for place, route, hit, contribution in found_by_routes(self.candidates):
+            hits.setdefault(route, {}).setdefault(place, hit)
+            if route in _LIKENESS:
+                sums[place] += contribution
+        return hits, sums
 
     @cached_property
     def late(self) -> Vector:
@@ -136,11 +148,7 @@ class Table:
     @cached_property
     def fused(self) -> Vector:
         """What the routes of likeness add up to."""
-        sums = (
-            sum(item.contribution for item in candidate.evidence if item.route in _LIKENESS)
-            for candidate in self.candidates
-        )
-        return self.column(sums)
+        return self.column(self.found[1])
 
     @cached_property
     def people(self) -> float:
@@ -207,6 +215,8 @@ def _words(table: Table) -> Vector:
 
 
 def _late_in_talk(table: Table) -> Vector:
+    if not table.people:
+        return table.zeros()
     return np.asarray(table.people * COSINE_SCALE * (table.late - table.late.max()))
 
 
@@ -251,11 +261,15 @@ def _session(table: Table) -> Vector:
 
 
 def _statement(table: Table) -> Vector:
-    return -table.people * table.column(memory.content.rstrip().endswith("?") for memory in table.memories)
+    if not table.people:
+        return table.zeros()
+    return -table.column(memory.content.rstrip().endswith("?") for memory in table.memories)
 
 
 def _length(table: Table) -> Vector:
-    return table.people * table.column(log(len(memory.content) + 1) - 5 for memory in table.memories)
+    if not table.people:
+        return table.zeros()
+    return table.column(log(len(memory.content) + 1) - 5 for memory in table.memories)
 
 
 def _detail(table: Table) -> Vector:
@@ -288,7 +302,8 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
     demand = table.query.demand("window")
     if demand is None or demand.decides is not decides:
         return table.zeros()
-    notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in table.candidates]
+    hits = table.found[0].get("window", {})
+    notes = [(hits[i].note or "") if i in hits else "" for i in range(len(table.candidates))]
     said = table.column("said" in note for note in notes)
     sure = np.float32(1.0 if decides or not table.people else IN_TALK)
     return np.asarray(
@@ -384,12 +399,14 @@ def _held_then(table: Table) -> Vector:
 
 def _side(table: Table) -> Vector:
     """The user's own words before an assistant's long answers, or the answers if the question asks for those."""
-    asked = _POLITE.sub(" ", table.query.to_read)
+    assistants = {name for name in {memory.speaker for memory in table.memories} if (name or "").casefold() == _ANSWERS}
+    if not assistants:
+        return table.zeros()
     long_answer = table.column(
-        min(1.0, len(memory.content) / LONG_ANSWER) if (memory.speaker or "").casefold() == "assistant" else 0.0
+        min(1.0, len(memory.content) / LONG_ANSWER) if memory.speaker in assistants else 0.0
         for memory in table.memories
     )
-    return long_answer if _YOURS.search(asked) else -long_answer
+    return long_answer if _YOURS.search(_POLITE.sub(" ", table.query.to_read)) else -long_answer
 
 
 def _person(table: Table) -> Vector:
@@ -486,8 +503,10 @@ def additive(pool: Pool, context: SearchContext, by: Any) -> Pool:
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(ADDITIVE, scores[i], later(_why, totals[i], best, apart[i] if i in explained else None))
-        for i, candidate in enumerate(pool.candidates)
+        [
+            candidate.with_step(ADDITIVE, scores[i], later(_why, totals[i], best, apart[i] if i in explained else None))
+            for i, candidate in enumerate(pool.candidates)
+        ]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
@@ -330,10 +330,13 @@ class _LowerQuestion:
     text: str
     time: Time | None
     advises: bool
+    found: dict[str, re.Match[str] | None] = field(default_factory=dict, compare=False)
 
     def find(self, name: str) -> re.Match[str] | None:
         """The first phrase of that section in the question."""
-        return phrases(name).search(self.text)
+        if name not in self.found:
+            self.found[name] = phrases(name).search(self.text)
+        return self.found[name]
 
 
 def find_demands(question: str, time: Time | None = None, language: str | None = None) -> tuple[Demand, ...]:

@@ -100,6 +100,9 @@ RELATIVES: dict[str, Relative] = {
 }
 
 
+_FIRST = frozenset(word.partition("-")[0] for word in RELATIVES)
+"""How a relation word begins; most words of a question do not."""
+
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
 
@@ -272,6 +275,9 @@ def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], 
 
 def _relative(words: Sequence[Word], position: int) -> tuple[Relative | None, int]:
     """The relation that one to three words name, and how many: 'sister', 'ex wife', 'mother in law'."""
+    first = words[position]
+    if first.text.casefold().partition("-")[0] not in _FIRST and first.bare.casefold() not in RELATIVES:
+        return None, 1
     for size in range(min(3, len(words) - position), 0, -1):
         name = words[position : position + size]
         relative = RELATIVES.get("-".join([*(word.text for word in name[:-1]), name[-1].bare]).casefold())

@@ -124,6 +124,8 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Reword
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
     """What stands in quotation marks. A mark that nothing closes is not tried again, so that the time is linear."""
+    if not any(mark in text for mark in _CLOSING):
+        return
     at, unclosed = 0, set[str]()
     for opening in _OPENING.finditer(text):
         mark = opening[0]
@@ -209,7 +211,7 @@ def _alike(word: str) -> list[tuple[str, int]]:
     """The common words of like length that begin alike, or with their first letters swapped; each with its letters."""
     swapped = word[1] + word[0] + word[2:]
     found = [(swapped, letters_of(swapped))] if swapped in whole_words() else []
-    return found + [other for length in (-1, 0, 1) for other in _by_shape().get((word[0], len(word) + length), ())]
+    return found + [other for length in (-1, 0, 1) for other in _beginning_with(word[0]).get(len(word) + length, ())]
 
 
 def _apart(word: str, reader: Reader) -> str:
@@ -237,12 +239,16 @@ def _joined(question: str, words: Sequence[re.Match[str]], reader: Reader) -> li
 
 
 @cache
-def _by_shape() -> dict[tuple[str, int], list[tuple[str, int]]]:
-    """The common words by their first letter and their length, the more common first."""
-    shapes: dict[tuple[str, int], list[tuple[str, int]]] = {}
+def _beginning_with(letter: str) -> dict[int, list[tuple[str, int]]]:
+    """The common words with that first letter by their length, the more common first, each with its letters.
+
+    Made for one letter at a time, since the first question with a slip of the fingers waits for it.
+    """
+    lengths: dict[int, list[tuple[str, int]]] = {}
     for word in whole_words():
-        shapes.setdefault((word[0], len(word)), []).append((word, letters_of(word)))
-    return shapes
+        if word[0] == letter:
+            lengths.setdefault(len(word), []).append((word, letters_of(word)))
+    return lengths
 
 
 @cache

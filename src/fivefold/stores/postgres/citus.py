@@ -18,7 +18,7 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.schema import TABLES, guard, lock
 from fivefold.values.serialize import Value
 
-LEAST_CITUS = 13
+MIN_CITUS = 13
 SEARCHING = ("pg_catalog.arrayoverlap(anyarray, anyarray)", "pg_catalog.arraycontains(anyarray, anyarray)")
 LEAKPROOF = "; ".join(f"ALTER FUNCTION {name} LEAKPROOF" for name in SEARCHING)
 """On a shard the role is bound by the policy alone, behind which GIN serves only what is known to reveal nothing."""
@@ -96,7 +96,10 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
         lock(connection, options)
         for table in ("namespaces", *TABLES):
             if not rows("SELECT 1 FROM pg_dist_partition WHERE logicalrelid = ?::regclass", (table,)):
-                _distribute(connection, table, shards)
+                how = "'namespace', colocate_with => 'namespaces'"
+                if table == "namespaces":
+                    how = f"'key', colocate_with => 'none', shard_count => {shards:d}"
+                connection.execute(f"SELECT create_distributed_table('{table}', {how})")
                 tables.append(table)
             advance(1)
         for table in tables:
@@ -106,13 +109,6 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
     return Distributed(shard_count(rows, options.schema), tuple(tables))
 
 
-def _distribute(connection: Connection, table: str, shards: int) -> None:
-    how = "'namespace', colocate_with => 'namespaces'"
-    if table == "namespaces":
-        how = f"'key', colocate_with => 'none', shard_count => {shards:d}"
-    connection.execute(f"SELECT create_distributed_table('{table}', {how})")
-
-
 def _check_cluster(rows: Rows, label: str) -> None:
     version = version_of(rows)
     if version is None:
@@ -120,8 +116,8 @@ def _check_cluster(rows: Rows, label: str) -> None:
             f"{label} has no Citus. Install it on every server, put it into shared_preload_libraries, and run on each: "
             "CREATE EXTENSION citus"
         )
-    if int(version.split(".", maxsplit=1)[0]) < LEAST_CITUS:
-        raise StoreError(f"{label} has Citus {version}; {LEAST_CITUS} or newer is needed")
+    if int(version.split(".", maxsplit=1)[0]) < MIN_CITUS:
+        raise StoreError(f"{label} has Citus {version}; {MIN_CITUS} or newer is needed")
     if rows("SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0", ()):
         raise StoreError(f"{label} is a worker; name the coordinator")
     if not rows("SELECT 1 FROM pg_dist_node WHERE isactive AND shouldhaveshards", ()):

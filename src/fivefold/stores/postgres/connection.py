@@ -132,7 +132,6 @@ def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]
 
 
 def _parameters(address: str) -> dict[str, Any]:
-    """What the address itself says."""
     try:
         return dict(conninfo_to_dict(address))
     except psycopg.ProgrammingError as error:
@@ -361,8 +360,6 @@ _log = logging.getLogger("fivefold")
 
 
 class Replica:
-    """One replica, and how far it is known to have followed."""
-
     def __init__(self, server: Server) -> None:
         self.server = server
         self.away = False
@@ -371,8 +368,6 @@ class Replica:
 
 
 class Replicas:
-    """All replicas of a store, asked in turn."""
-
     def __init__(self, given: tuple[str, ...], options: Options, path: str) -> None:
         self._all = [Replica(Server(address, without_password(address), options, path)) for address in given]
         self._turn = 0

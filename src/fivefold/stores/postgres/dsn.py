@@ -52,7 +52,6 @@ class Options:
 
     @property
     def writers(self) -> int:
-        """The connections to the primary that are for writing."""
         return max(1, self.pool_size // 2)
 
     @property
@@ -63,8 +62,6 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The server that takes the writes, its replicas, and the options."""
-
     primary: str = field(repr=False)
     replicas: tuple[str, ...] = field(repr=False)
     options: Options

@@ -20,14 +20,7 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.schema import TABLES
 from fivefold.stores.postgres.vectors import INDEX_LIMIT, WITHOUT_VECTOR, index_name
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.index import (
-    check_entities,
-    check_labels,
-    check_sessions,
-    check_texts,
-    check_times,
-    check_vectors,
-)
+from fivefold.stores.sql.index import DERIVED, check_texts, check_vectors
 from fivefold.stores.sql.scope import Scope
 from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
@@ -64,7 +57,6 @@ class BuiltIndex:
 
 
 def built_indexes(rows: Rows, schema: str) -> dict[str, BuiltIndex]:
-    """All HNSW indexes of the schema by name."""
     records = rows(
         "SELECT c.relname, i.indisvalid, c.reloptions, t.relname, t.reltuples::bigint FROM pg_index i "
         "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid "
@@ -119,7 +111,7 @@ class Indexes:
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
 
-MOST_MEMORY_KB = 2_000_000
+MAX_INDEX_MEMORY_KB = 2_000_000
 """What building one index may take of a server's memory at most."""
 
 
@@ -210,7 +202,7 @@ def _take_memory(connection: Connection, large: LargeField, options: Options) ->
     """Enough to hold the whole graph while it is built, as far as that is reasonable."""
     needed = large.all * (2 * large.dimension + 48 * options.hnsw_m + 200) // 1_000
     ((current,),) = ask(connection, "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
-    connection.execute(f"SET maintenance_work_mem = {max(current, min(needed, MOST_MEMORY_KB))}")
+    connection.execute(f"SET maintenance_work_mem = {max(current, min(needed, MAX_INDEX_MEMORY_KB))}")
 
 
 def _ef_construction(options: Options) -> int:
@@ -237,7 +229,7 @@ def check(scope: Scope) -> Iterator[Finding]:
     if not scope.rows("SELECT 1 FROM namespaces WHERE key = :ns"):
         yield Finding("namespace", True, "nothing stored yet")
         return
-    yield check_texts(scope)
+    yield from check_texts(scope)
     wrong = scope.count(
         "(SELECT row, kind FROM memories WHERE namespace = :ns) AS m FULL JOIN "
         "(SELECT memory, sessions FROM documents WHERE namespace = :ns) AS d "
@@ -260,7 +252,5 @@ def check(scope: Scope) -> Iterator[Finding]:
     yield Finding("lexical statistics", wrong == 0, counts)
     lost_tokens = f"tokens t WHERE namespace = :ns AND {WITHOUT_VECTOR}"
     yield from check_vectors(scope, stray, lambda: scope.count(lost_tokens))
-    yield check_entities(scope)
-    yield check_sessions(scope)
-    yield check_times(scope)
-    yield check_labels(scope)
+    for look in DERIVED.values():
+        yield from look(scope)

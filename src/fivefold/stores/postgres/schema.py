@@ -17,33 +17,10 @@ from fivefold.values.vectors import FIELDS
 # Row-level security: a role that sees one namespace at a time, whatever a statement asks for (R12).
 
 TABLES = (
-    "memories",
-    "memory_links",
-    "memory_times",
-    "memory_labels",
-    "slots",
-    "entities",
-    "entity_aliases",
-    "links",
-    "edges",
-    "edge_memories",
-    "sessions",
-    "spaces",
-    "vectors",
-    "held",
-    "tokens",
-    "documents",
-    "terms",
-    "corpora",
-    "recalls",
-    "feedback",
-    "learned",
-    "forgotten",
-    "rerankers",
-    "answers",
-    "queue",
-    "queue_lengths",
-)
+    "memories memory_links memory_times memory_labels slots entities entity_aliases links edges "
+    "edge_memories sessions spaces vectors held tokens documents terms corpora recalls feedback "
+    "learned forgotten rerankers answers queue queue_lengths"
+).split()
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
 SHARED_TABLES = ("api_keys", "audit")
@@ -147,8 +124,8 @@ def guard(connection: Connection, options: Options) -> None:
     connection.execute(f"GRANT SELECT ON lexicon TO {role}")
 
 
-LEAST_SERVER = 15
-LEAST_PGVECTOR = (0, 7)
+MIN_SERVER = 15
+MIN_PGVECTOR = (0, 7)
 LABELS = 6
 """The version of the schema that first has the labels of memories."""
 
@@ -237,8 +214,8 @@ def _must_own(connection: Connection, label: str, options: Options, newest: int)
 def _check_server(connection: Connection, label: str) -> None:
     """PostgreSQL and pgvector are there and new enough, and the database can hold any text."""
     server = connection.info.server_version // 10_000
-    if server < LEAST_SERVER:
-        raise StoreError(f"{label} runs PostgreSQL {server}; {LEAST_SERVER} or newer is needed")
+    if server < MIN_SERVER:
+        raise StoreError(f"{label} runs PostgreSQL {server}; {MIN_SERVER} or newer is needed")
     ((encoding,),) = ask(connection, "SHOW server_encoding")
     if encoding != "UTF8":
         raise StoreError(f"{label} is a database of encoding {encoding}; create one with ENCODING 'UTF8'")
@@ -254,7 +231,7 @@ def _check_server(connection: Connection, label: str) -> None:
             f"{label} does not let you add an extension; ask its administrator to run: CREATE EXTENSION vector"
         ) from None
     version = pgvector(connection)
-    if version < LEAST_PGVECTOR:
+    if version < MIN_PGVECTOR:
         number = ".".join(map(str, version))
         raise StoreError(f"{label} has pgvector {number}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
 
@@ -266,7 +243,7 @@ def pgvector(connection: Connection) -> tuple[int, ...]:
 
 
 def _least() -> str:
-    return ".".join(map(str, LEAST_PGVECTOR))
+    return ".".join(map(str, MIN_PGVECTOR))
 
 
 def _apply(connection: Connection, sql: str) -> None:

@@ -19,31 +19,24 @@ from fivefold.stores.postgres.dialect import POSTGRES, namespace_key
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.maintenance import Indexes
 from fivefold.stores.postgres.vectors import VectorCounts, search_each, text_of
-from fivefold.stores.records import CONSIDERED_PER_HIT, Arm, Composite, FusedHit, VectorSpace, Walk
+from fivefold.stores.records import Arm, Composite, FusedHit, VectorSpace, Walk
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
 from fivefold.stores.sql.scope import ALL, Kept, ReadScope
-from fivefold.stores.sql.search import SIDES, SearchReader, best_of_side, sessions_of, texts_for, turns_near
+from fivefold.stores.sql.search import (
+    SIDES,
+    TOTAL,
+    SearchReader,
+    best_of_side,
+    composite_of,
+    sessions_of,
+    texts_for,
+    turns_near,
+)
 from fivefold.stores.tables import space_of
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.query import Curve
 from fivefold.values.recall_trace import RouteHit
-from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
-
-LEFT: dict[Curve, str] = {
-    "none": "1.0",
-    "linear": "greatest(0.0, 1.0 - lives / 2)",
-    "exponential": "exp(-ln(2.0::float8) * lives)",
-    "gaussian": "exp(-ln(2.0::float8) * lives * lives)",
-    "step": "CASE WHEN lives < 1 THEN 1.0 ELSE 0.0 END",
-}
-"""The curves of `fivefold.values.query` in SQL."""
-
-_TOTAL = (
-    "SELECT arm, memory, rank, score, share, sum(share) OVER (PARTITION BY memory) AS total FROM shares "
-    "ORDER BY total DESC, memory, arm"
-)
 
 _REACHED = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (
@@ -130,8 +123,6 @@ Statement = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """What the readers of a server share."""
-
     ask: Callable[..., list[tuple[Any, ...]]]
     """Runs one reading statement of a namespace, for which the statements given last set how it runs."""
     recalls: RecallLog
@@ -306,8 +297,8 @@ class PostgresSearchReader(SearchReader):
             tables.append(sql)
             values |= {**more, f"weight{i}": float(arm.weight)}
             parts.append(
-                f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
-                f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM {memories}) ranked"
+                f"SELECT {i} AS arm, memory AS row, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share "
+                f"FROM (SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM {memories}) ranked"
             )
         if not parts:
             return []
@@ -316,7 +307,7 @@ class PostgresSearchReader(SearchReader):
             by_index |= space is not None and arm.field is not None and self._by_index(space, arm.field, depth, among)
         wide = sided or any(arm.sessions for arm in arms)
         rows = self._search(
-            f"WITH {','.join(tables)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}",
+            f"WITH {','.join(tables)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {TOTAL}",
             values,
             self._settings(by_index, texts_for(deepest) if wide else deepest),
         )
@@ -325,40 +316,13 @@ class PostgresSearchReader(SearchReader):
     def composite(
         self, space: VectorSpace, vector: Vector, how: Composite, keep: Filter = EVERYTHING
     ) -> list[FusedHit]:
-        """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
         kept = self._scope.kept_rows(keep)
         indexed = self._by_index(space, "full", how.depth, kept)
-        search, values = vectors.search("nearest", space, "full", how.depth, kept, indexed)
-        values |= {"vector": vector, "now": to_micros(how.now)}
-        values |= {"life": (how.decay.half_life_days or 1.0) * DAY_MICROS}
-        newness = "CASE WHEN oldest < newest THEN (at - oldest)::float8 / (newest - oldest) ELSE 1.0 END"
-        if how.decay.half_life_days is not None:
-            newness = f"greatest(:floor::float8, {LEFT[how.decay.curve]})"
-            values["floor"] = float(how.decay.floor)
-        signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
-        used = [(column, *named) for column, named in signals if named is not None]
-        parts = []
-        for i, (column, _, weight) in enumerate(used):
-            values[f"weight{i}"] = float(weight)
-            parts.append(
-                f"SELECT {i} AS arm, memory, row_number() OVER (ORDER BY {column} DESC, memory) AS rank, "
-                f"{column} AS score, :weight{i}::float8 * {column} AS share FROM signals"
-            )
-        rows = self._search(
-            f"WITH {search}, found AS MATERIALIZED ("
-            "SELECT n.memory, least(1.0, greatest(0.0, n.score)) AS similarity, m.event_at AS at, "
-            "coalesce((SELECT sum(e.links) FROM links l JOIN entities e ON e.namespace = l.namespace "
-            "AND e.key = l.entity WHERE l.namespace = :ns AND l.memory = n.memory), 0) AS spoken FROM nearest n "
-            "JOIN memories m ON m.namespace = :ns AND m.row = n.memory), "
-            "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
-            "greatest(0, :now::bigint - at) / :life::float8 AS lives FROM found), "
-            f"signals AS MATERIALIZED (SELECT memory, similarity, {newness} AS recency, "
-            "CASE WHEN most > 0 THEN spoken::float8 / most ELSE 0.0 END AS frequency FROM spread), "
-            f"shares AS ({' UNION ALL '.join(parts)}) {_TOTAL}",
-            values,
-            self._settings(indexed, how.depth),
-        )
-        return [FusedHit(used[arm][1], *rest) for arm, *rest in rows]
+        near, more = vectors.search("nearest", space, "full", how.depth, kept, indexed)
+        sql, values, routes = composite_of(POSTGRES, "(SELECT memory AS row, score FROM nearest)", how)
+        values |= {**more, "vector": vector}
+        rows = self._search(f"WITH {near}, {sql}", values, self._settings(indexed, how.depth))
+        return [FusedHit(routes[arm], *rest) for arm, *rest in rows]
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         records = self._search(
@@ -434,13 +398,11 @@ class PostgresSearchReader(SearchReader):
         return sql, {**values, **keep.values("paired")}
 
     def _known_counts(self) -> dict[int, dict[int, int]]:
-        """How many vectors there are by field and type."""
         if self._counts is None:
             self.vector_space()
         return self._counts or {}
 
     def _has_vectors(self, where: VectorField) -> bool:
-        """Whether any memory has a vector of that field."""
         return any(self._known_counts().get(FIELDS.index(where), {}).values())
 
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
@@ -460,32 +422,15 @@ class PostgresSearchReader(SearchReader):
 
 
 class PostgresGraphReader(GraphReader):
-    def walk(
-        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
-    ) -> list[RouteHit]:
-        if not roots:
-            return []
-        kept = self._scope.kept_rows(keep)
-        values = {
+    def _walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+    ) -> tuple[str, dict[str, object]]:
+        return WALK if kept.rows is None else KEPT_WALK, {
             "roots": [entity for entity, _ in roots],
             "factors": [float(factor) for _, factor in roots],
-            "now": to_micros(how.now),
-            "expired": float(how.expired),
-            "structural": float(how.priors["structural"]),
-            "semantic": float(how.priors["semantic"]),
-            "lifecycle": float(how.priors["lifecycle"]),
-            "fan": how.fan_out,
             "hops": how.hops,
             "hop_scores": [float(score) for score in how.hop_scores],
-            "each": how.per_entity,
-            "depth": depth,
-            "enough": CONSIDERED_PER_HIT * depth,
-            **kept.values("kept"),
         }
-        return [
-            RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-            for memory, score, hop, path in self._scope.rows(WALK if kept.rows is None else KEPT_WALK, **values)
-        ]
 
 
 def reader_of(server: PostgresServer, namespace: str) -> Reader:

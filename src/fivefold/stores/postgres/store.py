@@ -271,7 +271,6 @@ class PostgresStore:
         return PostgresServer(self.ask, self.recalls, self.options, self.indexes, self.iterative, self.size)
 
     def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """The namespace as it is at one moment, for a copy."""
         return snapshot(self.administration, namespace)
 
     @contextmanager
@@ -318,7 +317,6 @@ class PostgresStore:
             return tuple(name for (name,) in ask(connection, "SELECT name FROM namespaces ORDER BY name"))
 
     def size(self) -> int:
-        """Bytes of all tables and indexes of the schema."""
         sql = (
             "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
             "WHERE c.relnamespace = ?::regnamespace AND c.relkind = 'r'"
@@ -331,7 +329,6 @@ class PostgresStore:
         return int(self._primary.rows(0, sql, (self.options.schema,))[0][0])
 
     def log(self, recall: LoggedRecall) -> None:
-        """Log a recall; it is written with others."""
         self.recalls.add(namespace_key(recall.namespace), recall)
 
     def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
@@ -355,7 +352,6 @@ class PostgresStore:
         )
 
     def maintain(self) -> Iterator[MaintenanceResult]:
-        """Build the indexes that are missing, and renew the planner's statistics."""
         self._must_be_open()
         with self.administration() as connection:
             yield from maintain(connection, self.options)

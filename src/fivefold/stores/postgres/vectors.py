@@ -67,10 +67,7 @@ def index_name(where: VectorField, dimension: int) -> str:
 def search(
     name: str, space: VectorSpace, where: VectorField, depth: int, keep: Kept, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Common table expressions of which `name` has the nearest as memory, part and score, and their parameters.
-
-    The vector itself is the parameter `vector`, shared by all searches of a statement.
-    """
+    """Common table expressions, of which `name` has the vectors nearest to `:vector`, and their parameters."""
     of, values = _condition(name, space, where, keep)
     score = "-(embedding <#> :vector::vector)"
     best = f"ORDER BY score DESC, memory, part LIMIT {depth}"
@@ -124,7 +121,6 @@ def _condition(name: str, space: VectorSpace, where: VectorField, keep: Kept) ->
 
 
 def _by_half(space: VectorSpace) -> str:
-    """The order the HNSW index gives."""
     return f"embedding::halfvec({space.dimension}) <#> :vector::vector::halfvec({space.dimension})"
 
 
@@ -153,7 +149,6 @@ def text_of(vector: Vector) -> str:
 
 
 def vector_of(data: bytes) -> Vector:
-    """The vector of what pgvector sends."""
     return np.frombuffer(data, dtype=">f4", offset=4).astype(np.float32)
 
 

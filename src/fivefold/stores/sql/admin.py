@@ -21,13 +21,10 @@ from fivefold.values.times import from_micros, to_micros
 
 
 class NamespaceSettings:
-    """The settings and the learned values of a namespace, JSON objects both."""
-
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def settings(self) -> dict[str, Any]:
-        """The namespace's settings; empty where nothing was set."""
         return dict(json.loads(self._scope.value("SELECT settings FROM namespaces WHERE key = :ns") or "{}"))
 
     def learned_value(self, name: str) -> dict[str, Any] | None:
@@ -47,7 +44,6 @@ class AdminReader(NamespaceSettings):
         self._size = size
 
     def stats(self) -> Stats:
-        """How many of everything there are."""
         self._log.flush()
         space, measured, drift = self._search.vector_space(), self.learned_value(VOCABULARY), None
         if measured is not None:
@@ -88,7 +84,6 @@ class AdminWriter(NamespaceSettings):
         self._txn = txn
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
-        """Replace all settings."""
         self._txn.run("UPDATE namespaces SET settings = :settings WHERE key = :ns", settings=compact(dict(settings)))
 
     def save_learned_value(self, name: str, value: Mapping[str, Any] | None) -> None:
@@ -105,10 +100,7 @@ class AdminWriter(NamespaceSettings):
 
 
 class CommonTables(ABC):
-    """How API keys, audit log, requests and the queue reach the tables that a store keeps for all its namespaces.
-
-    Keys are read again each time, so that one revoked anywhere is refused everywhere at once.
-    """
+    """The tables that a store keeps for all its namespaces; each read sees a key that was just revoked anywhere."""
 
     read_only = False
 
@@ -134,8 +126,6 @@ class CommonTables(ABC):
 
 
 class CommonStore:
-    """One of the stores over those tables."""
-
     def __init__(self, tables: CommonTables) -> None:
         self._tables = tables
 
@@ -151,7 +141,6 @@ class AuditStore(CommonStore):
     """The audit log, numbered in the order of writing."""
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
-        """Add entries; their ids are given by the store."""
         with self._tables.writing() as txn:
             _insert_entries(txn, entries)
 
@@ -215,7 +204,6 @@ class KeyStore(CommonStore):
     """API keys with the hash of their secret. Every read sees a key that was just revoked anywhere."""
 
     def has_any(self) -> bool:
-        """Whether there is any key, revoked ones included."""
         return bool(self._tables.rows("SELECT 1 FROM api_keys LIMIT 1"))
 
     def all(self) -> list[Key]:
@@ -223,7 +211,6 @@ class KeyStore(CommonStore):
         return [_key_of(row) for row in self._tables.rows(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")]
 
     def get(self, id: str) -> tuple[Key, bytes] | None:
-        """A key with the hash of its secret."""
         rows = self._tables.rows(f"SELECT {_KEY}, digest FROM api_keys WHERE id = :id", id=id)
         return (_key_of(rows[0][:-1]), bytes(rows[0][-1])) if rows else None
 
@@ -327,7 +314,6 @@ class RequestStore(CommonStore):
         self._change("DELETE FROM answers", request, lease)
 
     def renew(self, request: RequestKey, lease: str, until: datetime) -> None:
-        """Prolong the lease."""
         self._change("UPDATE answers SET leased_until = :until", request, lease, until=to_micros(until))
 
     def _change(self, change: str, request: RequestKey, lease: str, **values: Any) -> None:
@@ -336,10 +322,7 @@ class RequestStore(CommonStore):
 
 
 def erase_bodies(requests: Transaction, ids: Sequence[str], containing: str = "") -> None:
-    """Erase the bodies that name these memories; that the requests were done stays known.
-
-    With `containing`, only those bodies that have this text as well.
-    """
+    """Erase the bodies that name these memories and have the text `containing`; their requests stay known as done."""
     if len(ids) > FEW:
         removed = set(ids)
         for scope, key, body in requests.rows(

@@ -14,7 +14,7 @@ from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.tables import compact
 from fivefold.values.times import to_micros
 
-MOST_LOGGED = 10_000
+MAX_LOGGED_RECALLS = 10_000
 """How many recalls without feedback a namespace's log keeps."""
 
 BATCH = 64
@@ -39,10 +39,7 @@ def _row_of(key: int, recall: LoggedRecall) -> LoggedRow:
 
 
 def write_rows(txn: Transaction, rows: list[LoggedRow]) -> None:
-    """Log recalls of one namespace, and delete the oldest without feedback.
-
-    A recall of something that was removed while it waited is left out, also if another process has removed it.
-    """
+    """Log recalls of one namespace but those of something removed meanwhile; the oldest without feedback go."""
     returned = {row[1]: {item[0] for item in json.loads(row[5])} for row in rows}
     among = txn.sql.among("id", ":ids")
     ids = txn.sql.as_list(sorted(set().union(*returned.values())))
@@ -52,7 +49,7 @@ def write_rows(txn: Transaction, rows: list[LoggedRow]) -> None:
         "DELETE FROM recalls WHERE namespace = :ns AND id < "
         "(SELECT r.id FROM recalls r WHERE r.namespace = :ns ORDER BY r.id DESC LIMIT 1 OFFSET :most) "
         "AND id NOT IN (SELECT f.recall FROM feedback f WHERE f.namespace = :ns)",
-        most=MOST_LOGGED,
+        most=MAX_LOGGED_RECALLS,
     )
 
 
@@ -62,7 +59,7 @@ class RecallLog:
     def __init__(self, write: Callable[[dict[int, list[LoggedRow]], int], bool]) -> None:
         """`write` logs rows by namespace and waits that many milliseconds for others; false asks to try later."""
         self._write = write
-        self._waiting: deque[LoggedRow] = deque(maxlen=MOST_LOGGED)
+        self._waiting: deque[LoggedRow] = deque(maxlen=MAX_LOGGED_RECALLS)
         self._lock = threading.Lock()
         """Locked for a moment, to read or change what waits."""
         self._writing = threading.Lock()
@@ -85,7 +82,6 @@ class RecallLog:
             return [row for row in self._waiting if row[0] == key]
 
     def find(self, key: int | None, recall_id: str) -> LoggedRow | None:
-        """A recall that still waits to be written."""
         return next((row for row in self.waiting(key) if row[1] == recall_id), None)
 
     def forget(self, key: int, memories: Sequence[str]) -> None:
@@ -95,12 +91,10 @@ class RecallLog:
             self._keep(lambda row: row[0] != key or not any(id in row[5] for id in ids))
 
     def forget_namespace(self, key: int) -> None:
-        """Drop the waiting recalls of a namespace."""
         with self._writing:
             self._keep(lambda row: row[0] != key)
 
     def flush(self) -> None:
-        """Write what waits, after any other writer is done."""
         with self._writing:
             self._write_waiting(PATIENCE_MS)
 
@@ -116,7 +110,7 @@ class RecallLog:
 
     def _keep(self, predicate: Callable[[LoggedRow], bool]) -> None:
         with self._lock:
-            self._waiting = deque(filter(predicate, self._waiting), maxlen=MOST_LOGGED)
+            self._waiting = deque(filter(predicate, self._waiting), maxlen=MAX_LOGGED_RECALLS)
 
 
 class FeedbackReader:
@@ -197,7 +191,6 @@ class FeedbackReader:
         ]
 
     def count(self) -> int:
-        """How many recalls have feedback."""
         return int(self._scope.value("SELECT count(DISTINCT recall) FROM feedback WHERE namespace = :ns") or 0)
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:

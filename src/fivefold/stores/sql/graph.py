@@ -8,21 +8,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
+from operator import attrgetter
 
-from fivefold.stores.records import AliasMatch, NewEdge, Walk
-from fivefold.stores.sql.scope import ReadScope, Transaction
+from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
+from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
 from fivefold.text.names import ONE_HOLDER, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
+from fivefold.values.serialize import maker
 from fivefold.values.times import to_micros
 
-MOST_NAMESAKES = 64
+MAX_NAMESAKES = 64
 """Entities under one alias that are considered; a name that more than that share identifies none of them."""
 
-MOST_CO_MENTIONED = 8
+MAX_CO_MENTIONED = 8
 """Named entities of one memory that get edges to each other; a longer list says little about any pair."""
 
 SINGLE = frozenset({"reports to", "works at", "lives in", "married to", "leads"})
@@ -34,6 +36,9 @@ TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle cap
 """Words that go before a name without being part of it."""
 
 
+_new_match = maker(AliasMatch)
+
+
 class GraphReader(ABC):
     """Entities, the edges between them, and the memories that mention them; the walk over them is each store's own."""
 
@@ -41,7 +46,6 @@ class GraphReader(ABC):
         self._scope = scope
         self._sql = scope.sql
 
-    @abstractmethod
     def walk(
         self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
     ) -> list[RouteHit]:
@@ -51,6 +55,30 @@ class GraphReader(ABC):
         those in reach. Every entity is followed along its surest edges only, and gives its latest memories only, so
         that a hub costs no more than any other; entities further down are left out once those before have given enough.
         """
+        if not roots:
+            return []
+        kept = self._scope.kept_rows(keep)
+        values = {
+            "now": to_micros(how.now),
+            "expired": float(how.expired),
+            **{kind: float(prior) for kind, prior in how.priors.items()},
+            "fan": how.fan_out,
+            "each": how.per_entity,
+            "depth": depth,
+            "enough": CONSIDERED_PER_HIT * depth,
+            **kept.values("kept"),
+        }
+        sql, own = self._walk(roots, how, depth, kept)
+        return [
+            RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
+            for memory, score, hop, path, *_ in self._scope.rows(sql, **values, **own)
+        ]
+
+    @abstractmethod
+    def _walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+    ) -> tuple[str, dict[str, object]]:
+        """A statement that gives memory, score, hop and path, best first, and the parameters that only it has."""
 
     def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
         """Entities with that alias, or all but topics; most mentioned first, `after` is mentions and key."""
@@ -65,7 +93,6 @@ class GraphReader(ABC):
         return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
 
     def entities_by_key(self, keys: Sequence[int]) -> list[Entity]:
-        """The entities with these keys, in the order of their keys."""
         return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._sql.as_list(keys))
 
     def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
@@ -103,15 +130,15 @@ class GraphReader(ABC):
         rows = self._scope.rows(
             "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
             f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
-            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity < coalesce("
             "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
-            "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
+            "ORDER BY f.entity LIMIT 1 OFFSET :most), 9223372036854775807) AND e.namespace = :ns AND e.key = a.entity",
             aliases=self._sql.as_list(aliases),
-            most=MOST_NAMESAKES,
+            most=MAX_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
-        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in rows]
-        return sorted(names, key=lambda name: (order[name.alias], name.entity))
+        names = [_new_match(*parts, bool(part)) for *parts, part in rows]
+        return sorted(sorted(names, key=attrgetter("entity")), key=lambda name: order[name.alias])
 
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
         """The entities that a current edge of one of these relations leads to, or comes from when `inverse`."""
@@ -177,10 +204,12 @@ class GraphReader(ABC):
         )
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
+        """Entities that are found by their keys, where the condition has these, and else by their namespace."""
+        namespace = self._sql.unindexed("e.namespace") if condition.startswith("e.key") else "e.namespace"
         rows = self._scope.rows(
             f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
             "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
-            f"FROM entities e WHERE e.namespace = :ns AND {condition}",
+            f"FROM entities e WHERE {namespace} = :ns AND {condition}",
             **values,
         )
         return [
@@ -276,11 +305,9 @@ class EntityWriter:
         self._entities.clear()
 
     def forget_names(self) -> None:
-        """Look every name up again from here on."""
         self._entities.clear()
 
     def drop_unused(self) -> None:
-        """Delete entities that nothing mentions."""
         unused = self._txn.rows("SELECT namespace, key FROM entities WHERE namespace = :ns AND links <= 0")
         self._txn.many(_DELETE_UNUSED, unused)
         self._entities.clear()
@@ -324,7 +351,6 @@ class EntityWriter:
         return key
 
     def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
-        """Another name for an entity, or only a part of its name."""
         self._txn.run(
             "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (:ns, :alias, :entity, :part) "
             "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
@@ -361,10 +387,7 @@ class EntityWriter:
         self._recount(into)
 
     def split(self, key: int, name: str, memories: Sequence[int]) -> int:
-        """A new entity to which these memories' mentions of the old one go; gives its key.
-
-        The mentions are renamed in what was extracted too, so that a rebuild links them to the new entity.
-        """
+        """A new entity, to which these memories' mentions of the old one go, also as extracted; gives its key."""
         kind = self._txn.value("SELECT kind FROM entities WHERE namespace = :ns AND key = :key", key=key)
         new = self._txn.insert(_INSERT_ENTITY, self._txn.key, name, kind, 1, self._txn.now)
         self.add_alias(new, alias_of(name))
@@ -387,7 +410,6 @@ class EntityWriter:
         return new
 
     def _recount(self, key: int) -> None:
-        """Count the mentions of an entity that was changed by hand."""
         self._txn.run(
             f"UPDATE entities SET by_hand = {self._txn.sql.greatest}(by_hand, 1), links = (SELECT count(*) "
             "FROM links l WHERE l.namespace = :ns AND l.entity = :key) WHERE namespace = :ns AND key = :key",
@@ -397,7 +419,6 @@ class EntityWriter:
 
 
 def extracted_of(txn: Transaction, row: int) -> dict[str, list[list[str]]]:
-    """What was extracted from a memory, as JSON has it."""
     text = txn.value("SELECT extracted FROM memories WHERE namespace = :ns AND row = :row", row=row)
     return dict(json.loads(text))
 
@@ -411,7 +432,6 @@ class EdgeWriter:
         self._co_mentions: Counter[tuple[int, int]] = Counter()
 
     def add_co_mentions(self, entities: Sequence[int]) -> None:
-        """The entities of one memory are mentioned together."""
         self._co_mentions.update(_pairs(entities))
 
     def flush(self) -> None:
@@ -513,10 +533,9 @@ class EdgeWriter:
         return int(key)
 
     def drop(self, key: int) -> bool:
-        """Delete an edge; gives whether there was one."""
         return bool(self._txn.rows("DELETE FROM edges WHERE namespace = :ns AND key = :key RETURNING key", key=key))
 
 
 def _pairs(entities: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The pairs of one memory's entities that get an edge."""
-    return combinations(sorted(entities[:MOST_CO_MENTIONED]), 2)
+    return combinations(sorted(entities[:MAX_CO_MENTIONED]), 2)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fivefold.stores.records import Entry, VectorSpace
 from fivefold.stores.sql.graph import EdgeWriter, EntityWriter
 from fivefold.stores.sql.scope import LABELLED, Scope, Transaction, label_rows, put_labels
-from fivefold.stores.sql.search import MOST_TIMES, put_times
+from fivefold.stores.sql.search import MAX_TIMES, put_times
 from fivefold.stores.sql.sessions import SessionWriter
 from fivefold.stores.sql.vectors import VectorWriter, missing_vectors, unsound_passages
 from fivefold.stores.tables import SPACE_COLUMNS, space_of
@@ -90,7 +90,6 @@ class StatementWriter:
         return [Statement(*parts) for parts in rows]
 
     def add(self, row: int, statements: Sequence[Statement]) -> None:
-        """Add statements of a memory; those it has already stay as they are."""
         self._txn.many(
             "INSERT INTO slots (namespace, subject, attribute, value, memory) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
@@ -128,10 +127,7 @@ class StatementWriter:
         link_memories(self._txn, new.row, old.row, "supersedes", why)
 
     def reinstate(self, row: int) -> None:
-        """A superseded memory is current again with all its statements, until the end its caller gave it.
-
-        What was likely to replace it no longer is.
-        """
+        """A superseded memory is current again with all its statements, and nothing is likely to replace it."""
         self._reinstate(row)
         self._txn.run(_OF_TARGET, row=row, relation="likely")
 
@@ -164,7 +160,6 @@ class StatementWriter:
             link_memories(self._txn, successor.row, target, "supersedes", why)
 
     def _superseded(self, row: int) -> list[tuple[int, str]]:
-        """What a memory supersedes, by row, and why."""
         superseded = "source = :row AND relation = 'supersedes' ORDER BY target"
         return self._txn.rows(f"SELECT target, why FROM memory_links WHERE namespace = :ns AND {superseded}", row=row)
 
@@ -235,7 +230,6 @@ class IndexWriter:
         self.sessions = SessionWriter(txn, vectors)
 
     def add(self, row: int, entry: Entry) -> None:
-        """Derive everything of one stored memory."""
         memory = entry.memory
         self.lexemes.add(row, entry)
         self.vectors.put_all(row, memory, entry.vectors, entry.passages)
@@ -247,7 +241,6 @@ class IndexWriter:
             self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
 
     def remove(self, row: int) -> None:
-        """Delete everything derived from a memory."""
         self._txn.write_gathered()
         kind = self._txn.value("SELECT kind FROM memories WHERE namespace = :ns AND row = :row", row=row)
         self.lexemes.remove(row, kind)
@@ -275,18 +268,12 @@ class IndexWriter:
         self.statements.end_superseded()
         self.sessions.recount_all()
 
-    def add_lexemes(self, row: int, entry: Entry) -> None:
-        """Put only a memory's lexemes into the lexical index."""
-        self.lexemes.add(row, entry)
-
     def rebuild_lexical(self, entries: Iterable[Entry]) -> None:
-        """Build the lexical index from the entries of all memories."""
         self.lexemes.clear()
         for entry in entries:
             self.lexemes.add(entry.memory.row, entry)
 
     def flush(self) -> None:
-        """Write what the transaction gathered; called before it ends."""
         self._txn.write_gathered()
         self.entities.flush()
         self.edges.flush()
@@ -304,11 +291,10 @@ NAMED = 10
 
 
 def listed(ids: list[str]) -> str:
-    """The first of some ids."""
     return ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
 
 
-def check_texts(scope: Scope) -> Finding:
+def check_texts(scope: Scope) -> Iterator[Finding]:
     """Each text is still the one that was stored, by the hash that was stored with it."""
     changed, after = [], 0
     while batch := scope.rows(
@@ -321,16 +307,16 @@ def check_texts(scope: Scope) -> Finding:
     detail = (
         f"{len(changed)} texts are not what was stored: {listed(changed)}" if changed else "all are what was stored"
     )
-    return Finding("texts", not changed, detail)
+    yield Finding("texts", not changed, detail)
 
 
-def check_entities(scope: Scope) -> Finding:
+def check_entities(scope: Scope) -> Iterator[Finding]:
     links = "(SELECT count(*) FROM links l WHERE l.namespace = :ns AND l.entity = e.key)"
     wrong = scope.count(f"entities e WHERE namespace = :ns AND links <> {links}")
-    return Finding("entity links", wrong == 0, f"{wrong} entities count wrongly" if wrong else "counts agree")
+    yield Finding("entity links", wrong == 0, f"{wrong} entities count wrongly" if wrong else "counts agree")
 
 
-def check_sessions(scope: Scope) -> Finding:
+def check_sessions(scope: Scope) -> Iterator[Finding]:
     wrong = scope.count(
         "sessions s WHERE namespace = :ns AND (turns, started_at, ended_at) <> "
         "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
@@ -340,27 +326,36 @@ def check_sessions(scope: Scope) -> Finding:
         "(SELECT session_id FROM memories WHERE namespace = :ns AND kind = 'turn' EXCEPT "
         "SELECT id FROM sessions WHERE namespace = :ns) AS unlogged"
     )
-    return Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
+    yield Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
 
 
-def check_times(scope: Scope) -> Finding:
+def check_times(scope: Scope) -> Iterator[Finding]:
     """Each memory has the stretches of time that were extracted from it, up to the most that are stored."""
     wrong = scope.count(
         "(SELECT memory FROM (SELECT memory, starts_at, ends_at, max(named) AS named, max(stored) AS stored FROM ("
         f"SELECT memory, starts_at, ends_at, 1 AS named, 0 AS stored FROM {scope.sql.extracted_times} AS extracted "
         "UNION ALL SELECT memory, starts_at, ends_at, 0, 1 FROM memory_times WHERE namespace = :ns) AS both_sides "
         "GROUP BY memory, starts_at, ends_at) AS stretches "
-        f"GROUP BY memory HAVING sum(stored) <> {scope.sql.least}({MOST_TIMES}, sum(named)) OR min(named) = 0) AS wrong"
+        f"GROUP BY memory HAVING sum(stored) <> {scope.sql.least}({MAX_TIMES}, sum(named)) OR min(named) = 0) AS wrong"
     )
-    return Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+    yield Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 
 
-def check_labels(scope: Scope) -> Finding:
+def check_labels(scope: Scope) -> Iterator[Finding]:
     """Each memory has the labels of its tags and its metadata, and nothing else has any."""
     memories = scope.rows(f"SELECT namespace, row, tags, metadata FROM memories WHERE namespace = :ns AND {LABELLED}")
     stored = scope.rows("SELECT namespace, name, value, memory FROM memory_labels WHERE namespace = :ns")
     wrong = len({memory for *_, memory in set(label_rows(memories)) ^ set(stored)})
-    return Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+    yield Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+
+
+DERIVED: dict[str, Callable[[Scope], Iterator[Finding]]] = {
+    "entity links": check_entities,
+    "session log": check_sessions,
+    "named times": check_times,
+    "labels": check_labels,
+}
+"""The checks of what was derived from memories, but for lexemes and vectors, by the part that they check."""
 
 
 def check_vectors(

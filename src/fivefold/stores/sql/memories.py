@@ -36,27 +36,21 @@ _UPDATE = (
 
 
 class MemoryReader:
-    """Memories by id, by row, by page, and the links between them.
-
-    Where few of many memories are wanted, their own index finds them, and they are sorted by time afterwards.
-    """
+    """Memories by id, by row, by page, and the links between them."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._sql = scope.sql
 
     def get(self, id: str) -> Memory | None:
-        """The memory with that id."""
         return self._scope.memory("id = :id", id=id)
 
     def get_many(self, ids: Sequence[str]) -> dict[str, Memory]:
-        """The memories with these ids, by id; ids without a memory are left out."""
         among = self._sql.among("id", ":ids")
         memories = self._scope.memories(f"namespace = :ns AND {among}", ids=self._sql.as_list(ids))
         return {memory.id: memory for memory in memories}
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
-        """The memories at these rows, by row; rows without a memory are left out."""
         own = f"{self._sql.among('row', ':rows')} AND {self._sql.unindexed('namespace')} = :ns"
         return {memory.row: memory for memory in self._scope.memories(own, rows=self._sql.as_list(rows))}
 
@@ -76,7 +70,6 @@ class MemoryReader:
         return {columns[0]: memory_of(self._scope.namespace, columns) for columns in whole}, ids
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids the namespace has."""
         sql = f"SELECT id FROM memories WHERE namespace = :ns AND {self._sql.among('id', ':ids')}"
         return {id for (id,) in self._scope.rows(sql, ids=self._sql.as_list(ids))}
 
@@ -145,10 +138,7 @@ class MemoryReader:
         return links
 
     def linked(self, relation: ReadKind, after: tuple[int, int] | None = None, limit: int = 500) -> list[LinkedPair]:
-        """The links of that kind between two memories that are not superseded, the newest by the row of their source.
-
-        `after` is source and target, by row, of the last one seen.
-        """
+        """The links of that kind between two current memories, newest first; `after` is the last pair of rows."""
         behind = "" if after is None else "AND (l.source, l.target) < (:source, :target) "
         values = {} if after is None else {"source": after[0], "target": after[1]}
         rows = self._scope.rows(
@@ -180,10 +170,7 @@ class MemoryReader:
         ]
 
     def successions(self, rows: Sequence[int]) -> list[Succession]:
-        """Which memory replaces which, surely or likely, where either of them is one of these; by both rows.
-
-        What is pinned is not likely replaced.
-        """
+        """The replacements, sure or likely, with either end among these; nothing likely replaces a pinned one."""
         replaces = self._either_end("1", " AND t.relation IN ('supersedes', 'likely')")
         links = self._scope.rows(
             "SELECT l.target, l.source, l.chance, m.event_at FROM "
@@ -253,7 +240,6 @@ class ForgottenMarks:
         self._sessions: set[str] | None = None
 
     def add(self, memory: Memory, content_hash: bytes) -> None:
-        """Mark a memory as forgotten."""
         key = self._read_key()
         if key is None:
             key = self._key = secrets.token_bytes(32)
@@ -294,10 +280,7 @@ class ForgottenMarks:
         return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("text",)))
 
     def has_session(self, session_id: str) -> bool:
-        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text.
-
-        The first call reads all such sessions.
-        """
+        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text."""
         if self._sessions is None:
             sql = "SELECT DISTINCT session_mark FROM forgotten WHERE namespace = :ns AND session_mark IS NOT NULL"
             self._sessions = {mark for (mark,) in self._txn.rows(sql)} if self._read_key() else set()
@@ -326,7 +309,6 @@ MARKS_KEY = "forgotten"
 
 
 def _marks(key: bytes, memory: Memory, content_hash: bytes) -> dict[str, str]:
-    """The marks of a memory by the name of their column."""
     text = content_hash.hex()
     said = ("note", text)
     if memory.session_id is not None:
@@ -407,7 +389,6 @@ class MemoryWriter(MemoryReader):
         self._txn.run("DELETE FROM memories WHERE namespace = :ns AND row = :row", row=row)
 
     def by_row(self, row: int) -> Memory | None:
-        """The memory at that row."""
         return self._txn.at(row)
 
     def find_note(self, content_hash: bytes) -> int | None:
@@ -449,9 +430,5 @@ class MemoryWriter(MemoryReader):
         self._txn.run(sql, expires=micros_or_none(expires_at), pinned=int(pinned), row=row)
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
-        """Link two memories; a link that exists stays as it is.
-
-        A sure replacement takes the place of a likely one and of a near-duplicate, which are not added where there is
-        a sure one.
-        """
+        """Link two memories; a link that exists stays, and a sure replacement takes the place of any other."""
         link_memories(self._txn, source, target, relation, why, chance)

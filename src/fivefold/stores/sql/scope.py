@@ -109,12 +109,10 @@ class Scope(ABC):
         return [memory_of(self.namespace, columns) for columns in rows]
 
     def memory(self, condition: str, /, **values: Any) -> Memory | None:
-        """The first memory of the namespace that meets a condition."""
         memories = self.memories(f"namespace = :ns AND {condition}", **values)
         return memories[0] if memories else None
 
     def with_extractions(self, condition: str, /, **values: Any) -> list[tuple[Memory, Extraction]]:
-        """The memories that meet a condition, with what was extracted from each."""
         rows = self.rows(f"SELECT {COLUMNS}, extracted FROM memories WHERE {condition}", **values)
         memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in rows]
         return [(memory, extraction_of(memory, json.loads(extracted))) for memory, extracted in memories]
@@ -169,7 +167,6 @@ class Transaction(Scope):
         self._gathered.clear()
 
     def at(self, row: int) -> Memory | None:
-        """The memory at a row."""
         return self.memory("row = :row", row=row)
 
 
@@ -186,7 +183,6 @@ LABELLED = "(tags <> '[]' OR metadata <> '{}')"
 
 
 def put_labels(txn: Transaction, row: int, memory: Memory) -> None:
-    """Store the labels of a memory."""
     if memory.tags or memory.metadata:
         labels = labels_of(memory.tags, memory.metadata)
         txn.gather(_write_labels, ((txn.key, name, value, row) for name, value in labels))
@@ -204,15 +200,11 @@ def label_rows(memories: Iterable[tuple[int, int, str, str]]) -> Iterable[tuple[
 
 
 def stored_labels(tags: str, metadata: str) -> list[tuple[str, str]]:
-    """The labels of a memory by its columns."""
     return labels_of(json.loads(tags), json.loads(metadata))
 
 
 class FilterConditions:
-    """The conditions of one filter, and the values of their parameters: on columns of memories, and on labels.
-
-    Where few of many memories are wanted, an index finds them: by label, speaker, session or time.
-    """
+    """The conditions of one filter on columns of memories and on labels, and the values of their parameters."""
 
     def __init__(self, keep: Filter, sql: Dialect, event_at: str = "event_at") -> None:
         self.values: dict[str, object] = {}
@@ -252,7 +244,6 @@ class FilterConditions:
         ]
 
     def _bind(self, value: object) -> str:
-        """The name by which a statement has the value."""
         name = f"kept{len(self.values)}"
         self.values[name] = value
         return f":{name}"
@@ -335,7 +326,6 @@ class KeptRows:
 
     @cached_property
     def listed(self) -> Any:
-        """All of them as a list."""
         return self.sql.as_list(self.rows.tolist())
 
     def among(self, column: str, name: str) -> str:
@@ -369,7 +359,6 @@ class Kept:
         return "" if self.rows is None else f" AND {self.rows.among(column, name)}"
 
     def values(self, name: str) -> dict[str, Any]:
-        """The parameters of `among`."""
         return {} if self.rows is None else self.rows.values(name)
 
 

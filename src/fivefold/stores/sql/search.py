@@ -170,19 +170,67 @@ class SearchReader(ABC):
 
     @abstractmethod
     def vocabulary(self, most: int, prefix: str = "") -> list[str]:
-        """The lexemes of most memories, session memories left out; ties in the order of the lexemes.
-
-        With a prefix, only those that begin with it.
-        """
+        """The lexemes with that prefix that most memories have, sessions left out; ties in the order of lexemes."""
 
     @abstractmethod
     def count_vectors(self, space: VectorSpace) -> int:
         """How many vectors a space has."""
 
 
+# Searching and fusing in one statement.
+
+TOTAL = (
+    "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
+    "ORDER BY total DESC, row, arm"
+)
+"""Gives the rows of the table `shares`, each with the sum over its memory's shares."""
+
+
+def composite_of(sql: Dialect, nearest: str, how: Composite) -> tuple[str, dict[str, Any], list[str]]:
+    """The tables and the total of a composite score over the rows and scores of `nearest`, its parameters, the routes.
+
+    Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9).
+    """
+    age = {
+        "none": "1.0",
+        "linear": f"{sql.greatest}(0.0, 1.0 - lives / 2)",
+        "exponential": "exp(-ln(CAST(2 AS float8)) * lives)",
+        "gaussian": "exp(-ln(CAST(2 AS float8)) * lives * lives)",
+        "step": "CASE WHEN lives < 1 THEN 1.0 ELSE 0.0 END",
+    }
+    newness = "CASE WHEN oldest < newest THEN CAST(at - oldest AS float8) / (newest - oldest) ELSE 1.0 END"
+    values: dict[str, Any] = {"now": to_micros(how.now), "life": float(how.decay.half_life_days or 1.0) * DAY_MICROS}
+    if how.decay.half_life_days is not None:
+        newness = f"{sql.greatest}(CAST(:floor AS float8), {age[how.decay.curve]})"
+        values["floor"] = float(how.decay.floor)
+    signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
+    used = [(column, *named) for column, named in signals if named is not None]
+    values |= {f"weight{i}": float(weight) for i, (_, _, weight) in enumerate(used)}
+    shares = " UNION ALL ".join(
+        f"SELECT {i} AS arm, row, row_number() OVER (ORDER BY {column} DESC, row) AS rank, {column} AS score, "
+        f"CAST(:weight{i} AS float8) * {column} AS share FROM signals"
+        for i, (column, *_) in enumerate(used)
+    )
+    spoken = (
+        f"SELECT sum(e.links) FROM links l CROSS JOIN entities e WHERE {sql.unindexed('l.namespace')} = :ns "
+        f"AND l.memory = n.row AND {sql.unindexed('e.namespace')} = :ns AND e.key = l.entity"
+    )
+    tables = (
+        f"found AS MATERIALIZED (SELECT n.row, {sql.least}(1.0, {sql.greatest}(0.0, n.score)) AS similarity, "
+        f"m.event_at AS at, coalesce(({spoken}), 0) AS spoken FROM {nearest} AS n CROSS JOIN memories m "
+        f"WHERE m.row = n.row AND {sql.unindexed('m.namespace')} = :ns), "
+        "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
+        f"{sql.greatest}(0, CAST(:now AS bigint) - at) / CAST(:life AS float8) AS lives FROM found), "
+        f"signals AS MATERIALIZED (SELECT row, similarity, {newness} AS recency, "
+        "CASE WHEN most > 0 THEN CAST(spoken AS float8) / most ELSE 0.0 END AS frequency FROM spread), "
+        f"shares AS ({shares}) {TOTAL}"
+    )
+    return tables, values, [route for _, route, _ in used]
+
+
 # The stretches of time that a memory's text names.
 
-MOST_TIMES = 16
+MAX_TIMES = 16
 """How many stretches of time are stored of one memory, the first ones of its text."""
 
 LONG = 32 * DAY_MICROS
@@ -201,7 +249,7 @@ def put_times(txn: Transaction, row: int, dates: Sequence[Span]) -> None:
     if not dates:
         return
     stretches = dict.fromkeys((to_micros(date.start), to_micros(date.end)) for date in dates)
-    txn.gather(_write_times, [(txn.key, row, *stretch) for stretch in list(stretches)[:MOST_TIMES]])
+    txn.gather(_write_times, [(txn.key, row, *stretch) for stretch in list(stretches)[:MAX_TIMES]])
 
 
 def _write_times(txn: Transaction, rows: list[tuple[Any, ...]]) -> None:
@@ -242,14 +290,13 @@ def _note(ways: Sequence[Way]) -> str:
 
 
 def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
-    """The parameters of the statement for a window in µs."""
     return {
         "first": first,
         "last": last,
         "centre": (first + last) // 2,
         "reach": first - LONG,
         "most": depth + 1,
-        "stretches": MOST_TIMES * (depth + 1),
+        "stretches": MAX_TIMES * (depth + 1),
     }
 
 
@@ -331,10 +378,7 @@ def sessions_of(sql: Dialect, turns: str, depth: int, keep: Kept) -> str:
 
 
 def _sides(sql: Dialect, side: VectorField, turns: str) -> str:
-    """Rows and scores of the memories whose side is a turn of `turns`.
-
-    `s` is that turn, `b` the one before it and `a` the one after it.
-    """
+    """Rows and scores of the memories whose side is a turn `s`; `b` is the turn before it and `a` the one after it."""
     if side == "next_user":
         said = f"{_lacks('s.user_text')} AND b.next_user_text = s.content"
         return f"SELECT b.row, near.score FROM {_joined(sql, turns, b='earlier')} AND {said}"

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from fivefold.stores.sql.scope import Scope, Transaction
 from fivefold.stores.sql.vectors import VectorWriter
-from fivefold.stores.tables import moment_or_none
 from fivefold.values.memory import Memory, Session
 from fivefold.values.times import from_micros, to_micros
 from fivefold.values.vectors import Vector
@@ -52,7 +51,6 @@ class SessionReader:
         ]
 
     def turns(self, session_id: str) -> list[Memory]:
-        """The turns of a session in their order."""
         own = "namespace = :ns AND session_id = :session AND kind = 'turn' ORDER BY turn_index, row"
         return self._scope.memories(own, session=session_id)
 
@@ -90,11 +88,6 @@ class SessionReader:
         )
         return dict(rows)
 
-    def last_end(self, before: datetime) -> datetime | None:
-        """When the last session ended that had ended before that time."""
-        sql = "SELECT max(ended_at) FROM sessions WHERE namespace = :ns AND ended_at < :before"
-        return moment_or_none(self._scope.value(sql, before=to_micros(before)))
-
 
 class SessionWriter(SessionReader):
     """Turns before and after others, and the log of sessions; what it reads is as it sees it."""
@@ -105,11 +98,9 @@ class SessionWriter(SessionReader):
         self._vectors = vectors
 
     def turn_before(self, session_id: str, row: int) -> Memory | None:
-        """The turn just before this one in its session."""
         return self._next_to(session_id, row, "<", "turn_index DESC, row DESC")
 
     def turn_after(self, session_id: str, row: int) -> Memory | None:
-        """The turn just after this one in its session."""
         return self._next_to(session_id, row, ">", "turn_index, row")
 
     def _next_to(self, session_id: str, row: int, sign: str, order: str) -> Memory | None:
@@ -164,13 +155,11 @@ class SessionWriter(SessionReader):
         return rows[0] if rows else (0, 0, None)
 
     def memory_row(self, session_id: str) -> int | None:
-        """The row of the session's own memory."""
         sql = "SELECT row FROM memories WHERE namespace = :ns AND session_id = :id AND kind = 'session'"
         row: int | None = self._txn.value(sql, id=session_id)
         return row
 
     def mark_built(self, session_id: str, row: int, turns: int) -> None:
-        """Note the session's memory, and from how many turns it was built."""
         sql = "UPDATE sessions SET memory = :row, built_from = :turns WHERE namespace = :ns AND id = :id"
         self._txn.run(sql, row=row, turns=turns, id=session_id)
 

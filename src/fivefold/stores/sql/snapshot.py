@@ -66,7 +66,6 @@ class Snapshot(ABC):
         return _CONDITIONS.get(table.name, "namespace = :ns")
 
     def counts(self) -> dict[str, int]:
-        """The number of rows of every table."""
         counts = {t.name: self.ask(f"SELECT count(*) FROM {t.name} WHERE {self.where(t)}") for t in TABLES}
         return {name: int(rows[0][0]) for name, rows in counts.items()}
 
@@ -119,13 +118,9 @@ class SnapshotImporter(ABC):
                     self._vectors.make_room(dimension)
             self.put_rows(table, rows)
             if table is MEMORIES:
-                self._put_labels(rows)
-
-    def _put_labels(self, memories: Sequence[Row]) -> None:
-        """Labels are derived from the memories and not copied."""
-        places = [_COLUMN[name] for name in ("row", "tags", "metadata")]
-        known = ((self._txn.key, *(memory[place] for place in places)) for memory in memories)
-        self._txn.many(INSERT_LABELS, label_rows(known))
+                places = [_COLUMN[name] for name in ("row", "tags", "metadata")]
+                known = ((self._txn.key, *(memory[place] for place in places)) for memory in rows)
+                self._txn.many(INSERT_LABELS, label_rows(known))  # derived from the memories, so not copied
 
     def clear(self) -> None:
         """Delete everything of the namespace but its name."""

@@ -17,10 +17,7 @@ AT_ONCE = 2_000
 
 
 def missing_vectors(scope: Scope, space: int, limit: int | None = None, tokens: bool = False) -> list[int]:
-    """Rows of memories without the vector that every memory of their kind has; sessions come last.
-
-    With `tokens` also memories without token vectors, which session memories never have.
-    """
+    """Rows of memories without the vector of their kind, or with `tokens` without token vectors; sessions come last."""
     sql, memories = scope.sql, list[int]()
     for kind, field in (("<>", "full"), ("=", "session")):
         if limit is None or len(memories) < limit:
@@ -132,7 +129,6 @@ class VectorWriter(ABC):
         return self.space("active") or self.open_space(embedder, dimension, "active", tokens)
 
     def space(self, state: SpaceState) -> VectorSpace | None:
-        """The space in that state."""
         if state not in self._spaces:
             sql = f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = :ns AND state = :state"
             rows = self._txn.rows(sql, state=state)
@@ -148,7 +144,6 @@ class VectorWriter(ABC):
         return space
 
     def drop_space(self, state: SpaceState) -> None:
-        """Delete a space with its vectors, if there is one."""
         space = self.space(state)
         if space is not None:
             self.clear_space(space)
@@ -168,11 +163,7 @@ class VectorWriter(ABC):
         state: SpaceState,
         passages: Sequence[PassageVectors] = (),
     ) -> None:
-        """Store vectors of a stored memory in place of those it has of the same fields.
-
-        The one passage of a short text comes with the vector of the full text, and a new vector of the full text
-        replaces all passages. A space without token vectors stores none.
-        """
+        """Store vectors of a memory in place of those of these fields; one of the full text replaces all passages."""
         fields = list(vectors)
         if "full" in vectors or passages:
             fields.append("passage")
@@ -197,10 +188,7 @@ class VectorWriter(ABC):
             self.put_vector(row, "passage", memory, passage.vector, state, part, passage.tokens)
 
     def missing(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
-        """Memories without the vector that every memory of their kind has, session memories last.
-
-        In a space with token vectors also memories without any; session memories have none.
-        """
+        """Memories without the vector of their kind, or without token vectors in a space with them; sessions last."""
         space = self.space(state)
         if space is None:
             return []
@@ -213,7 +201,6 @@ class VectorWriter(ABC):
         )
 
     def get(self, rows: Sequence[int], where: VectorField, state: SpaceState = "active") -> dict[int, Vector]:
-        """The vectors of one field of these memories, by row."""
         space = self.space(state)
         self.write_waiting()
         return {} if space is None else self.stored(space, rows, where)

@@ -68,12 +68,10 @@ class QueueStore(CommonStore):
         return True
 
     def lengths(self) -> list[QueueLength]:
-        """The namespaces of which something waits."""
         rows = self._tables.rows_of_all("SELECT name, records, bytes FROM queue_lengths ORDER BY name")
         return [QueueLength(*row) for row in rows]
 
     def length(self, namespace: str) -> QueueLength:
-        """How much of one namespace waits."""
         rows = self._tables.rows_of(namespace, "SELECT records, bytes FROM queue_lengths WHERE namespace = :ns")
         return QueueLength(namespace, *(rows[0] if rows else (0, 0)))
 
@@ -102,7 +100,6 @@ class QueueStore(CommonStore):
         return from_micros(rows[0][0]) if rows else None
 
     def holds(self, namespace: str, memory_id: str) -> bool:
-        """Whether a record with this id waits."""
         sql = "SELECT 1 FROM queue WHERE namespace = :ns AND memory_id = :id LIMIT 1"
         return bool(self._tables.rows_of(namespace, sql, id=memory_id))
 

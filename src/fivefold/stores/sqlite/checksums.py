@@ -30,8 +30,6 @@ _SCHEMA_ROWS = (
 
 
 class RowChanges:
-    """The changes that a transaction makes to the checksums."""
-
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._schema = connection.pragma("schema_version")
@@ -139,7 +137,6 @@ def wrong_rows(connection: apsw.Connection) -> dict[str, list[Key]]:
 
 
 def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
-    """The keys of the rows of a table that are not what was written."""
     found = _sums(connection, table)
     stored = connection.execute(f"SELECT key, rows, sum FROM {TABLE} WHERE name = ?", (table,))
     return [*(key for key, *sums in stored if found.pop(key, None) != sums), *found]
@@ -147,9 +144,7 @@ def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
 
 def has_sound_schema(connection: apsw.Connection) -> bool:
     """Whether the schema and the numbers in the header are what was written; true if the file has no checksums."""
-    if not connection.table_exists("main", TABLE):
-        return True
-    return not wrong_keys(connection, _SCHEMA)
+    return not connection.table_exists("main", TABLE) or not wrong_keys(connection, _SCHEMA)
 
 
 def checksum(row: Sequence[Any]) -> int:
@@ -168,7 +163,6 @@ def readable(cursor: apsw.Cursor) -> Iterator[tuple[Any, ...]]:
 
 
 def tables(connection: apsw.Connection) -> list[str]:
-    """The tables whose rows have checksums, and the schema itself."""
     sql = f"SELECT name FROM {_SCHEMA} WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
     return [_SCHEMA, _COUNTERS, *(str(name) for (name,) in connection.execute(sql) if name not in _WITHOUT)]
 

@@ -18,7 +18,7 @@ from fivefold.stores.sqlite.connection import Connections, number, one_snapshot,
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import CodeArrays, Floats, Rows, coded, likely_nearest, nearest
 from fivefold.text.lexemes import empty_text_caches
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 # The codes of a field with very many vectors, as the file stores them: in blocks, in the order of the vectors' ids.
@@ -52,7 +52,6 @@ def last_packed(connection: apsw.Connection, space: int, field: int) -> int:
 
 
 def count_after(connection: apsw.Connection, space: int, field: int, id: int = 0) -> int:
-    """How many vectors of a field come after an id."""
     return number(connection, f"SELECT count(*) {_OF_FIELD}", space, field, id) or 0
 
 
@@ -144,48 +143,19 @@ def _close_gaps(connection: apsw.Connection, key: int) -> None:
     connection.execute("UPDATE code_blocks SET heads = ?, codes = ? WHERE key = ?", values)
 
 
-def log_removal(connection: apsw.Connection, space: int, field: int, count: int, id: int) -> None:
-    """List a removal under its number."""
-    connection.execute("INSERT INTO removed_vectors VALUES (?, ?, ?, ?)", (space, field, count, id))
-    if count % LOGGED == 0:
-        sql = "DELETE FROM removed_vectors WHERE space = ? AND field = ? AND number <= ?"
-        connection.execute(sql, (space, field, count - LOGGED))
-
-
-def removed_since(connection: apsw.Connection, space: int, field: int, count: int) -> list[int]:
-    sql = "SELECT id FROM removed_vectors WHERE space = ? AND field = ? AND number > ?"
-    return [id for (id,) in rows(connection, sql, space, field, count)]
-
-
-def drop(connection: apsw.Connection, space: int) -> None:
-    """Delete all codes of a space."""
-    for table in ("code_blocks", "removed_vectors"):
-        connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
-
-
 def wrong_blocks(connection: apsw.Connection, space: VectorSpace) -> int:
     """How many blocks of a space differ from its vectors."""
-    fields = rows(connection, "SELECT DISTINCT field FROM code_blocks WHERE space = ?", space.key)
-    return sum(_wrong_of_field(connection, space, field) for (field,) in fields)
-
-
-def _wrong_of_field(connection: apsw.Connection, space: VectorSpace, field: int) -> int:
-    wrong = before = 0
-    for _, heads, codes in read(connection, space, field):
-        if len(heads):
-            last = int(heads["id"][-1])
-            wrong += not _agrees(connection, space, field, before, heads, codes)
-            before = last
+    wrong = 0
+    for (field,) in rows(connection, "SELECT DISTINCT field FROM code_blocks WHERE space = ?", space.key):
+        before = 0
+        for _, heads, codes in read(connection, space, field):
+            if len(heads):
+                found, before = vectors_after(connection, space, field, before, len(heads)), int(heads["id"][-1])
+                wrong += found is None or not _agree(heads, codes, *found)
     return wrong
 
 
-def _agrees(
-    connection: apsw.Connection, space: VectorSpace, field: int, before: int, heads: Heads, codes: Codes
-) -> bool:
-    found = vectors_after(connection, space, field, before, len(heads))
-    if found is None:
-        return False
-    expected, matrix = found
+def _agree(heads: Heads, codes: Codes, expected: Heads, matrix: Floats) -> bool:
     expected_codes, expected["scale"], _ = coded(matrix)
     return bool(np.array_equal(heads, expected) and np.array_equal(codes, expected_codes))
 
@@ -217,7 +187,7 @@ class CodedVectors:
     def search(self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
         arrays, positions, scores, _ = self._nearest(connection, vector, depth, keep)
         found = zip(arrays.memories[positions].tolist(), scores.tolist(), arrays.parts[positions].tolist(), strict=True)
-        return [RouteHit(row, score, part=part) for row, score, part in found]
+        return [new_hit(row, score, part=part) for row, score, part in found]
 
     def patterns(self, connection: apsw.Connection, vector: Vector, size: int, keep: Kept) -> Matrix:
         return self._nearest(connection, vector, size, keep)[3]
@@ -265,7 +235,8 @@ class CodedVectors:
                 self._append(connection, heads, codes)
 
     def _drop_removed(self, connection: apsw.Connection, removals: int) -> None:
-        gone = removed_since(connection, self._space.key, self._field, self.removals)
+        sql = "SELECT id FROM removed_vectors WHERE space = ? AND field = ? AND number > ?"
+        gone = [id for (id,) in rows(connection, sql, self._space.key, self._field, self.removals)]
         self.dead += len(gone)
         if len(gone) != removals - self.removals or self.dead * DEAD_SHARE > self.size:
             self._clear()
@@ -366,10 +337,14 @@ class CodeWriter:
         """`count` is how many vectors of the field were removed so far, this one included."""
         if self._last_packed(space, field):
             erase(self._connection, space, field, id)
-            log_removal(self._connection, space, field, count, id)
+            self._connection.execute("INSERT INTO removed_vectors VALUES (?, ?, ?, ?)", (space, field, count, id))
+            if count % LOGGED == 0:
+                sql = "DELETE FROM removed_vectors WHERE space = ? AND field = ? AND number <= ?"
+                self._connection.execute(sql, (space, field, count - LOGGED))
 
     def clear(self, space: int) -> None:
-        drop(self._connection, space)
+        for table in ("code_blocks", "removed_vectors"):
+            self._connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
         for known in (self._packed, self._added):
             for key in [key for key in known if key[0] == space]:
                 del known[key]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -181,9 +180,26 @@ def plain_errors(location: str) -> Iterator[None]:
         raise StoreClosed("this engine was closed; open the store again") from None
 
 
-class Connections:
-    """One writer and a few readers on the same file; in memory, one connection does both in turn."""
+class Lease:
+    """A reader for the length of a block. A class, since every statement takes one and a generator costs ten times."""
 
+    __slots__ = ("_connection", "_connections")
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def __enter__(self) -> apsw.Connection:
+        self._connection = self._connections.take()
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._connections.give_back(self._connection)
+        if isinstance(error, apsw.Error | UnicodeDecodeError):
+            with plain_errors(self._connections.location):
+                raise error
+
+
+class Connections:
     def __init__(self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None]) -> None:
         self.location = location
         self.read_only = read_only
@@ -194,10 +210,15 @@ class Connections:
         self._prepare = prepare
         self._writer = connect(location, read_only=read_only)
         prepare(self._writer)
-        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
-        self._room = threading.Semaphore(_READERS)
+        self._idle: list[apsw.Connection] = []
+        self._made = self._waiting = 0
+        self._freed = threading.Condition()
         self._all: list[apsw.Connection] = [self._writer]
-        self._files = None if self.in_memory else self._open_files()
+        self._files: FileIdentity | None = None
+        if not self.in_memory:
+            with plain_errors(location):
+                self._writer.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log as well
+            self._files = FileIdentity(location, () if read_only else ("-wal",))
         note_open(location)
 
     @contextmanager
@@ -216,26 +237,53 @@ class Connections:
                 yield connection
             self.check_files()  # what went into a deleted file is not confirmed
 
-    @contextmanager
-    def reader(self) -> Iterator[apsw.Connection]:
-        if self.in_memory:
-            with self.writer() as connection:
-                yield connection
-            return
+    def reader(self) -> AbstractContextManager[apsw.Connection]:
+        return self.writer() if self.in_memory else Lease(self)
+
+    def take(self) -> apsw.Connection:
+        """The reader that was used last, a new one, or the next that is given back."""
         self._must_be_open()
-        with self._room, plain_errors(self.location):
-            self._must_be_open()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._wait_or_make()
+        try:
+            self._must_be_open()  # once more, since closing waits for those that were taken before
             self.check_files(within_s=_READ_CHECK_S)
+        except BaseException:
+            self.give_back(connection)
+            raise
+        return connection
+
+    def give_back(self, connection: apsw.Connection) -> None:
+        self._idle.append(connection)
+        if self._waiting:  # whoever waits has looked into the list after it was counted here
+            with self._freed:
+                self._freed.notify_all()
+
+    def _wait_or_make(self) -> apsw.Connection:
+        with self._freed:
+            self._waiting += 1
             try:
-                connection = self._idle.get_nowait()
-            except queue.Empty:
-                connection = connect(self.location, read_only=self.read_only)
-                self._prepare(connection)
-                self._all.append(connection)
-            try:
-                yield connection
+                while not self._idle:
+                    if self._made < _READERS:
+                        return self._new_reader()
+                    self._freed.wait()
+                    self._must_be_open()
+                return self._idle.pop()
+            except IndexError:  # another thread was faster
+                pass
             finally:
-                self._idle.put(connection)
+                self._waiting -= 1
+        return self._wait_or_make()
+
+    def _new_reader(self) -> apsw.Connection:
+        with plain_errors(self.location):
+            connection = connect(self.location, read_only=self.read_only)
+            self._prepare(connection)
+        self._all.append(connection)
+        self._made += 1
+        return connection
 
     def check_files(self, within_s: float = 0.0) -> None:
         """Raise where the store was deleted or replaced since it was opened; a check of the last moment may do."""
@@ -247,27 +295,20 @@ class Connections:
         if self.closed:
             return
         self.closed = True
-        for _ in range(0 if self.in_memory else _READERS):
-            self._room.acquire()
+        with self._freed:
+            self._waiting += 1
+            while len(self._idle) < self._made:
+                self._freed.wait()
         with self._writing:
-            if not (self.in_memory or self.read_only):
-                self._checkpoint()
+            if not (self.in_memory or self.read_only):  # what the last close would do, stopping every thread meanwhile
+                with suppress(apsw.Error):
+                    self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
             for connection in self._all:
                 connection.close()
             self._all.clear()
         note_closed(self.location)
-        if not self.in_memory:
-            self._room.release(_READERS)
-
-    def _open_files(self) -> FileIdentity:
-        with plain_errors(self.location):
-            self._writer.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log as well
-        return FileIdentity(self.location, () if self.read_only else ("-wal",))
-
-    def _checkpoint(self) -> None:
-        """What the last close would do, by a statement: closing would stop every thread while the disk works."""
-        with suppress(apsw.Error):
-            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with self._freed:
+            self._freed.notify_all()
 
     def _must_be_open(self) -> None:
         if self.closed:

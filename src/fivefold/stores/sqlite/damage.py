@@ -8,21 +8,13 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import apsw
 
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.index import (
-    check_entities,
-    check_labels,
-    check_sessions,
-    check_texts,
-    check_times,
-    check_vectors,
-    listed,
-)
+from fivefold.stores.sql.index import DERIVED, check_texts, check_vectors, listed
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.checksums import checksum, readable, wrong_keys
 from fivefold.stores.sqlite.codes import wrong_blocks
@@ -142,7 +134,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 CHUNK = 500
 """Rows that are read together; where one of them is damaged, each is read alone."""
 
-MOST_ROWS = 1_000_000_000
+MAX_ROWS = 1_000_000_000
 """A counter beyond this is itself damaged."""
 
 MAX_MENDED_BYTES = 8_000
@@ -241,7 +233,8 @@ class DamagedFile:
                 if any(rows.values()):
                     damaged.append(tables[0])
                 known = wrong[tables[0]]
-                rows = {tables[0]: [] if known is None or len(tables) > 1 else _without(rows[tables[0]], known)}
+                kept = [] if known is None or len(tables) > 1 else rows[tables[0]]
+                rows = {tables[0]: [row for row in kept if row[0] not in (known or ())]}
             for table, sound in rows.items():
                 if sound:
                     target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(sound[0]))})", sound)
@@ -277,7 +270,7 @@ class DamagedFile:
         """The largest key that may have been given out."""
         counted = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
         numbers = [number for (number,) in counted if isinstance(number, int)]
-        return min(max((*numbers, *self.known()), default=0), MOST_ROWS)
+        return min(max((*numbers, *self.known()), default=0), MAX_ROWS)
 
     def _all_rows(self) -> Iterator[tuple[int, list[Any]]]:
         """The rows of all tables, by the pages of the file."""
@@ -322,10 +315,6 @@ def _found(row: Sequence[Any]) -> Iterator[FoundRow]:
         whole = {name: value for name, value in values.items() if types[name] == "REAL" and isinstance(value, int)}
         missing = {name: DEFAULTS.get(name) for name in names[len(row) :]}
         yield FoundRow({**values, **{name: float(value) for name, value in whole.items()}, **missing})
-
-
-def _without(rows: list[tuple[Any, ...]], keys: set[Any]) -> list[tuple[Any, ...]]:
-    return [row for row in rows if row[0] not in keys]
 
 
 def _one_bit_apart(value: object) -> Iterator[object]:
@@ -376,15 +365,14 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
         stored = f"SELECT rowid FROM {table_of(space.dimension)}"
         return scope.count(f"(SELECT id FROM vectors WHERE space = :space EXCEPT {stored})", space=space.key)
 
-    yield from _readable("texts", lambda: [check_texts(scope)])
+    yield from _readable("texts", lambda: check_texts(scope))
     yield from _readable("lexical index", lambda: [_lexical(scope)])
     yield from _readable("vectors", lambda: check_vectors(scope, stray, lambda: len(scope.rows(STRAY))))
     yield from _readable("vector codes", lambda: _codes(connection, namespace))
-    yield from _readable("entity links", lambda: [check_entities(scope)])
-    yield from _readable("session log", lambda: [check_sessions(scope)])
-    if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
-        yield from _readable("named times", lambda: [check_times(scope)])
-    yield from _readable("labels", lambda: [check_labels(scope)])
+    has_times = int(connection.pragma("user_version")) >= TIMES  # an older file that can only be read has none
+    for name, look in DERIVED.items():
+        if has_times or name != "named times":
+            yield from _readable(name, partial(look, scope))
 
 
 def _readable(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ class SqliteDialect(Dialect):
     own_tokens = "t.memory = m.row AND t.space = :space"
 
     def as_list(self, values: Iterable[Any]) -> str:
-        return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)
+        return _as_json(list(values))
 
     def among(self, column: str, parameter: str) -> str:
         value = "unhex(value)" if column == "content_hash" else "value"
@@ -74,6 +74,8 @@ class SqliteDialect(Dialect):
     def unindexed(self, column: str) -> str:
         return f"+{column}"
 
+
+_as_json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 
 SPARSE = 64
 """How many rows of a file may lie between two rows of a list, on average, for a byte each to be the shorter form."""
@@ -112,7 +114,6 @@ class SqliteTransaction(Transaction):
 
 
 def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """All rows of one statement."""
     return connection.execute(sql, values).fetchall()
 
 

@@ -120,7 +120,7 @@ MAX_WAITED_BYTES = 32 << 20
 """The size of a file up to which the caller waits; a larger one takes longer to look through."""
 
 RETRY_S = 0.25
-LONGEST_RETRY_S = 5.0
+MAX_RETRY_S = 5.0
 
 _log = logging.getLogger("fivefold")
 
@@ -137,7 +137,9 @@ class LogErasure:
     def erase(self) -> None:
         """Empty the log, and where a reader still needs it go on in the background."""
         began = utc_now()
-        for wait in FIRST_WAITS_S if self._is_small() else ():
+        path = Path(self._location)
+        is_small = not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
+        for wait in FIRST_WAITS_S if is_small else ():
             time.sleep(wait)
             if self._attempt():
                 self._done(began)
@@ -169,7 +171,7 @@ class LogErasure:
             began = utc_now()
             if self._attempt() and self._done(began):
                 return
-            wait = min(2 * wait, LONGEST_RETRY_S)
+            wait = min(2 * wait, MAX_RETRY_S)
 
     def _done(self, began: datetime) -> bool:
         """What was deleted before `began` is erased; true where nothing was deleted since."""
@@ -177,10 +179,6 @@ class LogErasure:
             if self._since is not None and self._since <= began:
                 self._since = None
             return self._since is None
-
-    def _is_small(self) -> bool:
-        path = Path(self._location)
-        return not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
 
     def _attempt(self) -> bool:
         """A first pass copies pages while writers go on, so that the second needs their lock for a moment only."""

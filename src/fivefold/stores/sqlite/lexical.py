@@ -27,7 +27,7 @@ from fivefold.stores.sqlite import postings
 from fivefold.stores.sqlite.connection import one_snapshot, rows
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
 from fivefold.stores.sqlite.postings import K1, LAST_CHARACTER, B, Corpus, Document, Packed
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 
 # The best documents of the lexical index by BM25, exactly, without scoring all that match. Lexemes are read from the
 # rarest on. A lexeme adds less than its bound, idf · (k1 + 1), or four times that if predicates multiply. As soon as
@@ -41,14 +41,15 @@ Scores = npt.NDArray[np.float64]
 SPREAD = 16
 """How many rows of a file there may be for one posting, on average, for a sum at each row to be the quickest way."""
 
+MAX_SUMMED_POSTINGS = 20_000
+"""Up to this many postings of a question are all added up at once, which takes fewer steps than leaving some out."""
+
 SLACK = 1e-9
 """What two ways to add up a score may differ by, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The documents of one lexeme in rising rows."""
-
     rows: Rows
     counts: npt.NDArray[np.uint32]
     lengths: npt.NDArray[np.uint32]
@@ -100,12 +101,15 @@ class Weight:
     def bound(self) -> float:
         return self.idf * (K1 + 1.0) * (PREDICATE_WEIGHT if self.multiplied else 1)
 
-    def shares(self, packed: npt.NDArray[np.uint32], lengths: Scores) -> Scores:
+    def shares(self, packed: npt.NDArray[np.uint32], lengths: Scores, idf: Scores | None = None) -> Scores:
+        """By `idf`, of documents of several lexemes."""
         counts = (packed & MAX_COUNT).astype(np.float64)
         named = packed >> COUNT_BITS if self.multiplied else None
         if named is not None:
             counts -= (PREDICATE_WEIGHT - 1.0) * named
-        shares = self.idf * ((counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average)))
+        shares = (self.idf if idf is None else idf) * (
+            (counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average))
+        )
         return shares if named is None else np.where(named > 0, PREDICATE_WEIGHT * shares, shares)
 
 
@@ -128,6 +132,17 @@ def best_documents(terms: Sequence[Term], depth: int, kept: Rows | None = None) 
             read[place] = found if kept is None else found.among(kept)
         return read[place]
 
+    if sum(term.documents for term in terms) <= MAX_SUMMED_POSTINGS:
+        parts = [postings(place) for place in range(len(terms))]
+        rows, counts, lengths = (
+            np.concatenate([getattr(part, column) for part in parts]) for column in ("rows", "counts", "lengths")
+        )
+        idf = np.repeat([term.weight.idf for term in terms], [len(part.rows) for part in parts])
+        shares = terms[0].weight.shares(counts, lengths.astype(np.float64), idf)
+        rows, scores = add_up([(rows, shares)])  # lexeme by lexeme, as below
+        able = np.flatnonzero(scores >= _bar(scores, depth, -1.0))
+        order = able[np.lexsort((rows[able], -scores[able]))][:depth]
+        return rows[order], scores[order]
     rows = _candidates(terms, postings, depth)
     scores = np.zeros(len(rows))
     for place, term in enumerate(terms):
@@ -202,12 +217,12 @@ def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
 # Lexical search over few memories: their lexemes lie in one table for all namespaces and are read as a whole. These are
 # all memories of a small namespace, and of a large one those that were written last and wait for its index.
 
-MOST_MEMORIES = 1_000
-MOST_CHARACTERS = 300_000
+MAX_MEMORIES = 1_000
+MAX_CHARACTERS = 300_000
 """A namespace with more memories, or with more characters of lexemes, gets an index."""
 
-MOST_RECENT = 400
-MOST_RECENT_CHARACTERS = 120_000
+MAX_RECENT = 400
+MAX_RECENT_CHARACTERS = 120_000
 """In a namespace with an index, more memories or characters than that are moved into it."""
 
 _OF = "FROM lexemes WHERE namespace = ? AND sessions = ?"
@@ -233,15 +248,12 @@ def is_large(
     memories += len(more)
     characters += sum(len(item.predicate) + len(item.content) for item in more)
     if has_index:
-        return bool(memories > MOST_RECENT or characters > MOST_RECENT_CHARACTERS)
-    return bool(memories > MOST_MEMORIES or characters > MOST_CHARACTERS)
+        return bool(memories > MAX_RECENT or characters > MAX_RECENT_CHARACTERS)
+    return bool(memories > MAX_MEMORIES or characters > MAX_CHARACTERS)
 
 
 def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:
-    """The documents with any of the lexemes, and how often each of these occurs, packed.
-
-    All documents are searched as one text.
-    """
+    """The documents with any of the lexemes, and how often each of these occurs, packed."""
     counts: dict[int, list[int]] = {}
     for weight, texts in (
         (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
@@ -262,27 +274,6 @@ def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple
         while at >= 0:
             yield place, bisect_right(starts, at) - 1
             at = joined.find(wanted, at + len(wanted) - 1)
-
-
-def scores(
-    matching: Sequence[tuple[Document, list[int]]], idf: Sequence[float], corpus: Corpus, multiplied: bool = False
-) -> dict[int, float]:
-    """BM25 of each document that matches."""
-    return {
-        item.memory: sum(
-            corpus.share(weight, count, item.length, multiplied)
-            for weight, count in zip(idf, counts, strict=True)
-            if count
-        )
-        for item, counts in matching
-    }
-
-
-def of_types(connection: apsw.Connection, found: Sequence[int], keep: Kept) -> set[int]:
-    """Those of the rows whose memories have the types of a filter."""
-    types = ", ".join("?" * len(keep.types))
-    typed = "SELECT m.row FROM json_each(?) f CROSS JOIN memories m ON m.row = f.value"
-    return {row for (row,) in rows(connection, f"{typed} WHERE m.type IN ({types})", str(list(found)), *keep.types)}
 
 
 RARE = 32_768
@@ -307,10 +298,31 @@ class PostingCache:
             if key in self._known and self._known[key][0] == version:
                 self._known.move_to_end(key)
                 return self._known[key][1]
-        found = Postings.of(postings.unpack(postings.read(connection, namespace, term)))
-        if len(found.rows) >= self._least:
-            self._put(key, version, found)
-        return found
+        return self._made(connection, namespace, [term], version)[term]
+
+    def read_all(
+        self, connection: apsw.Connection, namespace: int, terms: Sequence[int], version: int
+    ) -> dict[int, Postings]:
+        """The postings of several lexemes, those that are not cached by one statement."""
+        with self._lock:
+            keys = [(namespace, term) for term in terms]
+            known = {
+                key[1]: self._known[key][1] for key in keys if key in self._known and self._known[key][0] == version
+            }
+            for term in known:
+                self._known.move_to_end((namespace, term))
+        rest = [term for term in terms if term not in known]
+        return known | self._made(connection, namespace, rest, version) if rest else known
+
+    def _made(
+        self, connection: apsw.Connection, namespace: int, terms: Sequence[int], version: int
+    ) -> dict[int, Postings]:
+        data = postings.read(connection, namespace, terms)
+        made = {term: Postings.of(postings.unpack(data.get(term, b""))) for term in terms}
+        for term, found in made.items():
+            if len(found.rows) >= self._least:
+                self._put((namespace, term), version, found)
+        return made
 
     def _put(self, key: tuple[int, int], version: int, found: Postings) -> None:
         with self._lock:
@@ -355,13 +367,16 @@ def search(
         most = 4 * depth if keep.types else depth
         while True:
             found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
-            found.sort(key=lambda hit: (-hit[1], hit[0]))
             best = found[:most]
             if keep.types:
-                allowed = of_types(connection, [row for row, _ in best], keep)
+                sql = (
+                    "SELECT m.row FROM json_each(?) f CROSS JOIN memories m ON m.row = f.value "
+                    f"WHERE m.type IN ({', '.join('?' * len(keep.types))})"
+                )
+                allowed = {row for (row,) in rows(connection, sql, str([row for row, _ in best]), *keep.types)}
                 best = [hit for hit in best if hit[0] in allowed]
             if len(best) >= depth or len(found) < most or not keep.types:
-                return [RouteHit(row, score) for row, score in best[:depth]]
+                return [new_hit(row, score) for row, score in best[:depth]]
             most *= 8
 
 
@@ -375,42 +390,49 @@ def _scored(
     sessions: bool,
     multiplied: bool,
 ) -> Hits:
-    """The best of the index and all others that match, each with its score."""
+    """The best of the index and all others that match, each with its score, the best first."""
     recent = documents(connection, namespace, sessions)
     index = index_of(connection, namespace, sessions)
-    known = {} if index is None else _known(connection, namespace, sessions, lexemes)
+    terms_known = [] if index is None else postings.terms_of(connection, namespace, int(sessions), lexemes)
+    known = {lexeme: (term, size) for lexeme, term, size, _ in terms_known}
     matching = counts_of(recent, lexemes)
     own = Corpus(len(recent), sum(item.length for item in recent))
     corpus = own if index is None else Corpus(*(one + other for one, other in zip(own, index.corpus, strict=True)))
     here = [sum(counts[place] > 0 for _, counts in matching) for place in range(len(lexemes))]
     idf = [corpus.idf(known.get(lexeme, (0, 0))[1] + count) for lexeme, count in zip(lexemes, here, strict=True)]
-    found = list(scores(matching, idf, corpus, multiplied).items())
+    found = [
+        (
+            item.memory,
+            sum(corpus.share(weight, n, item.length, multiplied) for weight, n in zip(idf, counts, strict=True) if n),
+        )
+        for item, counts in matching
+    ]
     kept = None if keep.rows is None else keep.rows.rows
     if kept is not None:
         allowed = set(kept.tolist())
         found = [hit for hit in found if hit[0] in allowed]
     if index is not None and known:
+        numbers = [known[lexeme][0] for lexeme in lexemes if lexeme in known]
+        few = sum(size for _, size in known.values()) <= MAX_SUMMED_POSTINGS
+        read = cache.read_all(connection, namespace, numbers, index.version) if few else {}
         terms = [
             Term(
                 Weight(weight, corpus, multiplied),
-                size,
-                partial(cache.read, connection, namespace, term, index.version),
+                known[lexeme][1],
+                partial(read.__getitem__, known[lexeme][0])
+                if few
+                else partial(cache.read, connection, namespace, known[lexeme][0], index.version),
             )
-            for weight, (term, size) in (
-                (idf[lexemes.index(lexeme)], known[lexeme]) for lexeme in lexemes if lexeme in known
-            )
+            for lexeme, weight in zip(lexemes, idf, strict=True)
+            if lexeme in known
         ]
         top, sums = best_documents(terms, depth, kept)
-        found += zip(top.tolist(), sums.tolist(), strict=True)
+        indexed = zip(top.tolist(), sums.tolist(), strict=True)
+        if not found:
+            return list(indexed)
+        found += indexed
+    found.sort(key=lambda hit: (-hit[1], hit[0]))
     return found
-
-
-def _known(
-    connection: apsw.Connection, namespace: int, sessions: bool, lexemes: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """The number and the documents of each lexeme that the index knows."""
-    terms = postings.terms_of(connection, namespace, int(sessions), lexemes)
-    return {lexeme: (term, documents) for lexeme, term, documents, _ in terms}
 
 
 def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:
@@ -426,7 +448,6 @@ def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept)
 
 
 def latest_with(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
-    """The latest rows with any of the lexemes."""
     with one_snapshot(connection):
         recent = counts_of(documents(connection, namespace, False), lexemes)
         found = {item.memory for item, _ in recent}

@@ -26,7 +26,7 @@ from fivefold.stores.sqlite.dialect import number, rows
 K1, B = 1.2, 0.75
 """The constants of BM25, those of SQLite's FTS5."""
 
-LEAST_IDF = 1e-6
+MIN_IDF = 1e-6
 """What a lexeme counts that more than half of all documents have."""
 
 LAST_CHARACTER = "\U0010ffff"
@@ -57,12 +57,11 @@ class Corpus(NamedTuple):
 
     @property
     def average(self) -> float:
-        """The average length of a document."""
         return self.lexemes / max(1, self.documents)
 
     def idf(self, matching: int) -> float:
         """The weight of a lexeme, by the number of documents that have it."""
-        return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or LEAST_IDF
+        return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or MIN_IDF
 
     def share(self, idf: float, packed: int, length: float, multiplied: bool = False) -> float:
         """What one lexeme adds to the score of a document; `multiplied` if its predicate multiplies that (R4)."""
@@ -92,8 +91,6 @@ _OF = "FROM postings WHERE namespace = ? AND term = ?"
 
 
 class Tail(NamedTuple):
-    """The last block of a term."""
-
     first: int
     last: int
     size: int
@@ -103,9 +100,13 @@ def unpack(data: bytes) -> Packed:
     return np.frombuffer(data, dtype="<u4").reshape(-1, 3)
 
 
-def read(connection: apsw.Connection, namespace: int, term: int) -> bytes:
-    """All postings of a term."""
-    return b"".join(data for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first", (namespace, term)))
+def read(connection: apsw.Connection, namespace: int, terms: Sequence[int]) -> dict[int, bytes]:
+    """All postings of these terms."""
+    sql = "SELECT term, documents FROM postings WHERE namespace = ? AND term IN (SELECT value FROM json_each(?))"
+    found: dict[int, list[bytes]] = {}
+    for term, data in connection.execute(f"{sql} ORDER BY term, first", (namespace, json.dumps(terms))):
+        found.setdefault(term, []).append(data)
+    return {term: b"".join(blocks) for term, blocks in found.items()}
 
 
 def checksum(memory: int, count: int, length: int) -> int:
@@ -233,7 +234,6 @@ def _by_block(
 
 
 def _blocks(namespace: int, term: int, data: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
-    """Postings as rows of the table."""
     for start in range(0, len(data), BLOCK * WIDTH):
         block = data[start : start + BLOCK * WIDTH]
         yield namespace, term, _row(block, 0), _row(block, -WIDTH), block

@@ -7,7 +7,7 @@ that vector; only those that may still be among the nearest are scored in full. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from threading import Thread
 from typing import Any, Self
@@ -22,10 +22,10 @@ PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""
 
 SHARED = 65_536
-"""From this many codes on, two threads read a half each: what they do is mostly reading memory."""
+"""From this many codes on, two threads read a half each."""
 
-BLOCK = 64
-"""Scores of which the best is looked at first, where the best of very many are wanted."""
+MIN_BLOCK, MAX_BLOCK = 8, 64
+"""Scores of which the best is looked at first, if the best of many are wanted."""
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -133,27 +133,32 @@ def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None
 
 
 def _products(code: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> Floats:
-    """The product of one code with each of the others."""
     out = np.empty(len(codes), np.float32)
 
-    def multiply(part: slice) -> None:
-        out[part] = np.asarray(simsimd.cdist(code, codes[part], "dot"))[0]
+    def multiply(start: int, end: int) -> None:
+        out[start:end] = np.asarray(simsimd.cdist(code, codes[start:end], "dot"))[0]
 
-    middle = len(codes) // 2 if len(codes) > SHARED else len(codes)
-    other = Thread(target=multiply, args=(slice(middle, None),)) if middle < len(codes) else None
+    _in_halves(multiply, len(codes), SHARED)
+    return out
+
+
+def _in_halves(work: Callable[[int, int], None], size: int, alone: int) -> None:
+    """Two threads take a half each of what is longer than `alone`: what they do is mostly reading memory."""
+    middle = size // 2 if size > alone else size
+    other = Thread(target=work, args=(middle, size)) if middle < size else None
     if other:
         other.start()
-    multiply(slice(0, middle))
+    work(0, middle)
     if other:
         other.join()
-    return out
 
 
 def _least_of_best(scores: Floats, depth: int) -> np.float32:
     """The score of the `depth`-th best. It is no less than the `depth`-th best of the best of each block."""
-    blocks = len(scores) // BLOCK
-    if blocks > 2 * depth:
-        best = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+    size = min(MAX_BLOCK, len(scores) // (4 * depth))
+    if size >= MIN_BLOCK:
+        blocks = len(scores) // size
+        best = scores[: blocks * size].reshape(blocks, size).max(axis=1)
         scores = scores[scores >= np.partition(best, blocks - depth)[blocks - depth]]
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
@@ -166,7 +171,7 @@ def _least_of_best(scores: Floats, depth: int) -> np.float32:
 SHARE = 25
 """Of this many vectors one passes the comparison of signs."""
 
-LEAST = 16_384
+MIN_SIGNED = 16_384
 """Up to this many vectors are compared by their codes, without the signs."""
 
 SAMPLE = 16_384
@@ -209,26 +214,17 @@ class CodeArrays(Columns):
 
 
 def likely_nearest(arrays: CodeArrays, vector: Vector, depth: int, positions: Rows | None = None) -> Rows:
-    """Where the vectors stand that may be among the `depth` nearest; only those at `positions` count.
-
-    Two threads take a half each: what they do is mostly reading memory.
-    """
+    """Where the vectors stand that may be among the `depth` nearest; only those at `positions` count."""
     code, scale, _ = coded(vector[None, :])
     halves: list[tuple[Rows, Floats]] = []
     size = len(arrays.ids) if positions is None else len(positions)
-    middle = size // 2 if size > 4 * LEAST else size
 
     def score(start: int, end: int) -> None:
         part = slice(start, end) if positions is None else positions[start:end]
-        halves.append(_scored(arrays, part, code, max(LEAST // 2, depth, (end - start) // SHARE)))
+        halves.append(_scored(arrays, part, code, max(MIN_SIGNED // 2, depth, (end - start) // SHARE)))
 
-    other = Thread(target=score, args=(middle, size)) if middle < size else None
-    if other:
-        other.start()
-    score(0, middle)
-    if other:
-        other.join()
-        assert len(halves) == 2, "both halves were scored"
+    _in_halves(score, size, 4 * MIN_SIGNED)
+    assert len(halves) == 1 + (size > 4 * MIN_SIGNED), "both halves were scored"
     found, scores = (np.concatenate(parts) for parts in zip(*halves, strict=True))
     return _best(found, scores * scale[0], depth, math.hypot(float(arrays.scales[found].max(initial=0.0)), scale[0]))
 

@@ -106,7 +106,7 @@ def tidy(location: str) -> None:
     with suppress(OSError):
         delete_leftovers(Path(location).parent, f"{Path(location).name}.")
         for path in _files_of(location):
-            if path.stat().st_size == 0 or _age_s(path) > KEPT_DAYS * 86_400:
+            if path.stat().st_size == 0 or time.time() - path.stat().st_mtime > KEPT_DAYS * 86_400:
                 path.unlink(missing_ok=True)
             elif _mode(path) & ~_mode(Path(location)):
                 path.chmod(_mode(path) & _mode(Path(location)))
@@ -145,10 +145,6 @@ def _files_of(location: str) -> list[Path]:
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode) & 0o777
-
-
-def _age_s(path: Path) -> float:
-    return time.time() - path.stat().st_mtime
 
 
 APPLICATION_ID = 0x35464C44
@@ -205,7 +201,8 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
     application = int(connection.pragma("application_id"))
     if (version, application) != (newest, APPLICATION_ID) and not checksums.has_sound_schema(connection):
         raise DamagedStore(location, "its header or its schema was changed")
-    if application not in (0, APPLICATION_ID) or (application == 0 and _has_tables(connection)):
+    has_tables = bool(connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall())
+    if application not in (0, APPLICATION_ID) or (application == 0 and has_tables):
         raise StoreError(f"{location!r} is another program's SQLite database; choose another path")
     if version > newest:
         raise NewerSchema(
@@ -271,13 +268,9 @@ def show_newest(connection: apsw.Connection) -> None:
 
 def _offer_labels(connection: apsw.Connection) -> None:
     """Give the connection the function by which labels are made from the columns of a memory."""
-    connection.create_scalar_function("labels_of", _labels_of, 2)
 
+    def labels_of(*columns: object) -> str:
+        tags, metadata = columns
+        return json.dumps(stored_labels(str(tags), str(metadata)))
 
-def _labels_of(*columns: object) -> str:
-    tags, metadata = columns
-    return json.dumps(stored_labels(str(tags), str(metadata)))
-
-
-def _has_tables(connection: apsw.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall())
+    connection.create_scalar_function("labels_of", labels_of, 2)

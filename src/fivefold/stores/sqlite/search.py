@@ -22,27 +22,25 @@ from fivefold.stores.records import CONSIDERED_PER_HIT, Arm, Composite, DensePre
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
 from fivefold.stores.sql.scope import ALL, Kept, KeptRows, ReadScope
-from fivefold.stores.sql.search import SIDES, SearchReader, best_of_side, sessions_of, texts_for, turns_near
+from fivefold.stores.sql.search import (
+    SIDES,
+    TOTAL,
+    SearchReader,
+    best_of_side,
+    composite_of,
+    sessions_of,
+    texts_for,
+    turns_near,
+)
 from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.lexical import PostingCache
 from fivefold.stores.sqlite.vector_cache import VectorCache
-from fivefold.stores.sqlite.vectors import TokenCache, stored_passages
+from fivefold.stores.sqlite.vectors import TokenCache
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.query import Curve
 from fivefold.values.recall_trace import RouteHit
-from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
-
-LEFT: dict[Curve, str] = {
-    "none": "1.0",
-    "linear": "max(0.0, 1.0 - lives / 2)",
-    "exponential": "exp(-ln(2) * lives)",
-    "gaussian": "exp(-ln(2) * lives * lives)",
-    "step": "iif(lives < 1, 1.0, 0.0)",
-}
-"""The curves of `fivefold.values.query` in SQL."""
 
 
 def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
@@ -142,36 +140,38 @@ reached AS MATERIALIZED (
 ),
 """
 
-_WALK = """
+_MENTIONED = """
+SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
+       sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
+                   AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states"""
+_BEST_FIRST = "GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth"
+
+_WALK = f"""
 taken AS MATERIALIZED (
   SELECT r.*, sum(min(e.links, :each)) OVER (ORDER BY r.place) - min(e.links, :each) AS before
   FROM reached r CROSS JOIN entities e ON e.key = r.entity
 )
-SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
-       sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
-                   AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
+{_MENTIONED}
 FROM taken r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
   SELECT memory FROM links WHERE entity = r.entity ORDER BY memory DESC LIMIT :each)
-WHERE r.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+WHERE r.before < :enough {_BEST_FIRST}
 """
 
-_KEPT_WALK = """
+_KEPT_WALK = f"""
 linked AS MATERIALIZED (
   SELECT r.place, r.entity, l.memory, row_number() OVER (PARTITION BY r.place ORDER BY l.memory DESC) AS nth
   FROM reached r CROSS JOIN links l ON l.entity = r.entity
-  WHERE {kept}
+  WHERE {{kept}}
 ),
 shown AS MATERIALIZED (
   SELECT place, entity, memory, count(*) OVER (ORDER BY place) - count(*) OVER (PARTITION BY place) AS before
   FROM linked WHERE nth <= :each
 )
-SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
-       sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
-                   AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
+{_MENTIONED}
 FROM shown l CROSS JOIN reached r ON r.place = l.place
-WHERE l.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+WHERE l.before < :enough {_BEST_FIRST}
 """
-"""The same among the memories that a filter leaves, by the condition {kept}: each entity gives its latest ones."""
+"""The same among the memories that a filter leaves, by the condition `kept`: each entity gives its latest ones."""
 
 
 @cache
@@ -187,8 +187,6 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class SqliteFile:
-    """What the readers of a file share."""
-
     connections: Connections
     vector_cache: VectorCache
     token_cache: TokenCache
@@ -216,7 +214,12 @@ class SqliteScope(ReadScope):
         return self.key() is not None
 
     def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
-        return self.find(lambda connection, key: connection.execute(sql, {"ns": key, **values}).fetchall())
+        key = self.key()
+        if key is None:
+            return []
+        values["ns"] = key
+        with self.file.connections.reader() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def find(self, search: Callable[[apsw.Connection, int], list[Answer]]) -> list[Answer]:
         """What a search finds, given a connection and the namespace's key; nothing where the namespace is new."""
@@ -308,7 +311,7 @@ class SqliteSearchReader(SearchReader):
             return []
         deepest = max((arm.depth for arm in arms if arm.field in SIDES), default=0)
         turns = f"{_turns(space, deepest, kept)}, " if space is not None and vector is not None and deepest else ""
-        rows = self._scope.rows(f"WITH {turns}shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", **values)
+        rows = self._scope.rows(f"WITH {turns}shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {TOTAL}", **values)
         return [
             FusedHit(arms[arm].route, row, rank, hits[arm][row] if arm in hits else score, share, total)
             for arm, row, rank, score, share, total in rows
@@ -317,39 +320,9 @@ class SqliteSearchReader(SearchReader):
     def composite(
         self, space: VectorSpace, vector: Vector, how: Composite, keep: Filter = EVERYTHING
     ) -> list[FusedHit]:
-        """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
-        newness = "iif(oldest < newest, (at - oldest) * 1.0 / (newest - oldest), 1.0)"
-        if how.decay.half_life_days is not None:
-            newness = f"max(:floor, {LEFT[how.decay.curve]})"
-        values: dict[str, Any] = {
-            **_kept_values(self._scope.kept_rows(keep)),
-            "vector": vector.tobytes(),
-            "now": to_micros(how.now),
-            "life": (how.decay.half_life_days or 1.0) * DAY_MICROS,
-            "floor": how.decay.floor,
-        }
-        signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
-        used = [(column, *named) for column, named in signals if named is not None]
-        parts = []
-        for i, (column, _, weight) in enumerate(used):
-            values[f"weight{i}"] = weight
-            parts.append(
-                f"SELECT {i} AS arm, row, row_number() OVER (ORDER BY {column} DESC, row) AS rank, {column} AS score, "
-                f":weight{i} * {column} AS share FROM signals"
-            )
-        spoken = "SELECT sum(e.links) FROM links l CROSS JOIN entities e ON e.key = l.entity WHERE l.memory = n.row"
-        rows = self._scope.rows(
-            "WITH found AS MATERIALIZED (SELECT n.row, min(1.0, max(0.0, n.score)) AS similarity, m.event_at AS at, "
-            f"coalesce(({spoken}), 0) AS spoken FROM {_nearest(space, 'full', how.depth)} n "
-            "CROSS JOIN memories m ON m.row = n.row), "
-            "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
-            "max(0, :now - at) / :life AS lives FROM found), "
-            f"signals AS MATERIALIZED (SELECT row, similarity, {newness} AS recency, "
-            "iif(most > 0, spoken * 1.0 / most, 0.0) AS frequency FROM spread), "
-            f"shares AS ({' UNION ALL '.join(parts)}) {_TOTAL}",
-            **values,
-        )
-        return [FusedHit(used[arm][1], *rest) for arm, *rest in rows]
+        sql, values, routes = composite_of(SQLITE, _nearest(space, "full", how.depth), how)
+        values |= {**_kept_values(self._scope.kept_rows(keep)), "vector": vector.tobytes()}
+        return [FusedHit(routes[arm], *rest) for arm, *rest in self._scope.rows(f"WITH {sql}", **values)]
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         with self._file.connections.reader() as connection:
@@ -363,16 +336,10 @@ class SqliteSearchReader(SearchReader):
 
     def passage_vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Matrix]:
         with self._file.connections.reader() as connection:
-            return stored_passages(connection, space, rows)
+            return self._file.vector_cache.passages(connection, space, rows)
 
     def count_vectors(self, space: VectorSpace) -> int:
         return self._scope.count("vectors WHERE space = :space", space=space.key)
-
-
-_TOTAL = (
-    "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
-    "ORDER BY total DESC, row, arm"
-)
 
 
 def _kept_values(keep: Kept) -> dict[str, Any]:
@@ -382,33 +349,16 @@ def _kept_values(keep: Kept) -> dict[str, Any]:
 class SqliteGraphReader(GraphReader):
     """The graph search is one bounded statement from the question's entities to memories, hop by hop (R6)."""
 
-    def walk(
-        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
-    ) -> list[RouteHit]:
-        if not roots:
-            return []
-        kept = self._scope.kept_rows(keep)
-        values = {
+    def _walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+    ) -> tuple[str, dict[str, object]]:
+        shown = _WALK if kept.rows is None else _KEPT_WALK.format(kept=kept.rows.among("+l.memory", "kept"))
+        return _reached(how.hops) + shown, {
             "roots": json.dumps([list(root) for root in roots]),
-            "now": to_micros(how.now),
-            "expired": how.expired,
-            "structural": how.priors["structural"],
-            "semantic": how.priors["semantic"],
-            "lifecycle": how.priors["lifecycle"],
-            "fan": how.fan_out,
-            "each": how.per_entity,
-            "depth": depth,
-            "enough": CONSIDERED_PER_HIT * depth,
             "bound": CONSIDERED_PER_HIT * depth if kept.rows is None else math.inf,
             **{f"hop{n}": score for n, score in enumerate(how.hop_scores)},
             **{f"further{n}": max(how.hop_scores[n + 1 : how.hops + 1]) for n in range(how.hops)},
-            **kept.values("kept"),
         }
-        shown = _WALK if kept.rows is None else _KEPT_WALK.format(kept=kept.rows.among("+l.memory", "kept"))
-        return [
-            RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-            for memory, score, hop, path, *_ in self._scope.rows(_reached(how.hops) + shown, **values)
-        ]
 
 
 def reader_of(file: SqliteFile, namespace: str) -> Reader:

@@ -113,9 +113,21 @@ class SqliteStore:
     def reader(self, namespace: str) -> Reader:
         return reader_of(self._file, namespace)
 
-    def snapshot(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """The namespace as it is at one moment, for a copy."""
-        return snapshot_of(self.connections, self.key_of(namespace))
+    @contextmanager
+    def snapshot(self, namespace: str) -> Iterator[Snapshot]:
+        """All that is read inside is as it was at the first reading."""
+        key = self.key_of(namespace)
+        with self.connections.reader() as connection:
+            if self.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
+                raise StoreError(
+                    f"{self.location!r} is of an older schema and cannot be written, so it cannot be brought up "
+                    "to date; copy the file to where it can be, and name that"
+                )
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSnapshot(connection, 0 if key is None else key)
+            finally:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[Writer]:
@@ -252,7 +264,6 @@ def _key_of(connection: apsw.Connection, namespace: str) -> int | None:
 
 
 def _make_namespace(connection: apsw.Connection, namespace: str) -> int:
-    """The key of a namespace, made if need be."""
     known = _key_of(connection, namespace)
     if known is not None:
         return known
@@ -269,12 +280,6 @@ def _write_log(connection: apsw.Connection, recalls: dict[int, list[LoggedRow]])
             write_rows(SqliteTransaction(connection, key), of_namespace)
 
 
-def _create(path: Path) -> None:
-    """Memories are private; the files SQLite adds take the same mode. A file that appeared meanwhile is not opened."""
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-
-
 def _prepare(location: str) -> bool:
     """Create or migrate the file; true when it can only be read."""
     if location == ":memory:":
@@ -286,37 +291,28 @@ def _prepare(location: str) -> bool:
         if not path.parent.exists():
             raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
         exists = path.exists()
-        if not exists:
-            _create(path)
+        if not exists:  # memories are private; the files SQLite adds take the same mode
+            with suppress(FileExistsError):  # a file that appeared meanwhile is not opened
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise StoreError(f"{location!r} cannot be opened: {error.strerror or error}") from None
     if exists and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return True
     with plain_errors(location):
         try:
-            _bring_up_to_date(location)
+            with closing(connect(location, create=True)) as connection:
+                migrate(connection, location, migrations())
+                make_durable(connection)
         except (apsw.FullError, apsw.IOError) as error:
-            if not is_full(error) or not exists or not _has_schema(location):
+            if not is_full(error) or not exists:
                 raise
+            with closing(connect(location, read_only=True)) as connection:
+                if int(connection.pragma("user_version")) == 0:  # its making was cut off: there is nothing to read
+                    raise error from None
             _log.warning("the disk holding %r is full: the store is opened to read only", location)
             return True
     tidy(location)
     return False
-
-
-def _has_schema(location: str) -> bool:
-    """Whether there is anything to read; a file whose making was cut off is empty."""
-    with closing(connect(location, read_only=True)) as connection:
-        return int(connection.pragma("user_version")) > 0
-
-
-def _bring_up_to_date(location: str) -> None:
-    connection = connect(location, create=True)
-    try:
-        migrate(connection, location, migrations())
-        make_durable(connection)
-    finally:
-        connection.close()
 
 
 _LAST_NAMESPACE = (
@@ -422,22 +418,6 @@ class SqliteSnapshotImporter(SnapshotImporter):
         parameters = ", ".join("?" * (1 + len(table.columns)))
         sql = f"INSERT INTO {table.name} (namespace, {names_of(table)}) VALUES ({parameters})"
         self._txn.many(sql, [(self._txn.key, *row) for row in rows])
-
-
-@contextmanager
-def snapshot_of(connections: Connections, key: int | None) -> Iterator[Snapshot]:
-    """All that is read inside is as it was at the first reading."""
-    with connections.reader() as connection:
-        if connections.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
-            raise StoreError(
-                f"{connections.location!r} is of an older schema and cannot be written, so it cannot be brought up "
-                "to date; copy the file to where it can be, and name that"
-            )
-        connection.execute("BEGIN")
-        try:
-            yield SqliteSnapshot(connection, 0 if key is None else key)
-        finally:
-            connection.execute("ROLLBACK")
 
 
 def _file(connection: apsw.Connection) -> str:

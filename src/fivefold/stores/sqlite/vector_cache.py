@@ -21,9 +21,9 @@ from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import Arrays, CodeArrays, Rows, closest
-from fivefold.stores.sqlite.vectors import knn, stored
+from fivefold.stores.sqlite.vectors import knn, stored, stored_passages
 from fivefold.text.lexemes import empty_text_caches
-from fivefold.values.recall_trace import RouteHit
+from fivefold.values.recall_trace import RouteHit, new_hit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 # The vectors of a field in memory as they are, for an exact search.
@@ -51,10 +51,12 @@ class CachedVectors:
         return self.arrays.matrix.nbytes + self.arrays.codes.nbytes
 
     def search(self, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
+        if not self.size:
+            return []
         cached, positions = self._filtered(keep)
         order, scores = closest(cached, vector, depth, positions)
         found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
-        return [RouteHit(row, score, part=part) for row, score, part in found]
+        return [new_hit(row, score, part=part) for row, score, part in found]
 
     def patterns(self, vector: Vector, size: int, keep: Kept) -> Matrix:
         cached, positions = self._filtered(keep)
@@ -75,6 +77,16 @@ class CachedVectors:
             if row == found
         }
 
+    def passages_of(self, memories: Sequence[int]) -> dict[int, Matrix]:
+        with self.lock:
+            cached = self.arrays.first(self.size)
+        if not len(cached.ids):
+            return {}
+        places = np.flatnonzero(np.isin(cached.memories, memories))
+        places = places[np.lexsort((cached.parts[places], cached.memories[places]))]
+        rows, starts = np.unique(cached.memories[places], return_index=True)
+        return dict(zip(rows.tolist(), np.split(cached.matrix[places], starts[1:]), strict=True)) if len(rows) else {}
+
     def _filtered(self, keep: Kept) -> tuple[Arrays, Rows | None]:
         with self.lock:
             cached = self.arrays.first(self.size)
@@ -84,10 +96,10 @@ class CachedVectors:
         return cached, positions[np.isin(cached.types[positions], keep.type_codes)] if keep.types else positions
 
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
-        """Read what was written since the last time."""
         code = FIELDS.index(where)
         with self.lock:
-            if not self._is_behind(connection, space.key, code):
+            ((count, added),) = rows(connection, _CHANGES, space.key, code, self.last_id)
+            if not added and count == self.removals:  # mostly so, as one short statement says
                 return
             with one_snapshot(connection):
                 removals = number(connection, REMOVALS, space.key, code) or 0
@@ -96,11 +108,6 @@ class CachedVectors:
                     empty_text_caches()  # another process may have forgotten something
                 self.removals = removals
                 self._append(connection, space, code)
-
-    def _is_behind(self, connection: apsw.Connection, space: int, code: int) -> bool:
-        """Whether vectors were added or removed, by one short statement: mostly none were."""
-        ((removals, added),) = rows(connection, _CHANGES, space, code, self.last_id)
-        return bool(added) or removals != self.removals
 
     def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
         alive = rows(connection, "SELECT id FROM vectors WHERE space = ? AND field = ?", space, code)
@@ -195,7 +202,6 @@ class VectorCache:
     def patterns(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Kept
     ) -> Matrix:
-        """The vectors nearest to `vector`, one a row."""
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
             near = knn(connection, space, where, vector, size, keep)
@@ -218,6 +224,15 @@ class VectorCache:
             return known
         rest = [row for row in memories if row not in known]
         return known | stored(connection, space, rest, ["full", "session"])
+
+    def passages(self, connection: apsw.Connection, space: VectorSpace, memories: Sequence[int]) -> dict[int, Matrix]:
+        """The vectors of all passages of these memories in their order, from memory if they are cached as they are."""
+        with self._lock:
+            cached = self._cached.get((space.key, "passage"))
+        if not isinstance(cached, CachedVectors):
+            return stored_passages(connection, space, memories)
+        cached.catch_up(connection, space, "passage")
+        return cached.passages_of(memories)
 
     def _cached_vectors(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField

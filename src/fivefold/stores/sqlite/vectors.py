@@ -65,7 +65,6 @@ def knn(
 def stored(
     connection: apsw.Connection, space: VectorSpace, memories: Sequence[int], where: Sequence[VectorField]
 ) -> dict[int, Vector]:
-    """The vectors of these memories, straight from the file."""
     records = rows(
         connection,
         "SELECT v.memory, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v ON v.memory = wanted.value "
@@ -122,12 +121,10 @@ def keys_of(id: int) -> tuple[int, int]:
 
 
 def put_tokens(txn: Transaction, passages: Iterable[tuple[int, bytes]]) -> None:
-    """Store token vectors, each with the id of the vector it belongs to."""
     txn.many("INSERT INTO tokens (key, tokens) VALUES (?, ?)", (row for item in passages for row in _pieces(*item)))
 
 
 def drop_tokens(txn: Transaction, ids: Iterable[int]) -> None:
-    """Delete the token vectors that belong to these vectors."""
     txn.many("DELETE FROM tokens WHERE key BETWEEN ? AND ?", map(keys_of, ids))
 
 
@@ -140,17 +137,18 @@ def _pieces(id: int, tokens: bytes) -> list[tuple[int, bytes]]:
 
 
 def tokens_by_id(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, bytes]:
-    """The token vectors of these vectors."""
-    records = rows(
-        connection,
-        "SELECT t.key, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
-        f"ON t.key BETWEEN wanted.value << {PIECE_BITS} AND ((wanted.value + 1) << {PIECE_BITS}) - 1",
-        json.dumps(list(ids)),
+    sql = (
+        "SELECT t.key, wanted.value, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
+        f"ON t.key BETWEEN wanted.value << {PIECE_BITS} AND ((wanted.value + 1) << {PIECE_BITS}) - 1"
     )
-    records.sort()
-    found: dict[int, bytes] = {}
-    for key, piece in records:
-        found[key >> PIECE_BITS] = found.get(key >> PIECE_BITS, b"") + piece
+    return _joined(rows(connection, sql, json.dumps(list(ids))))
+
+
+def _joined(pieces: list[tuple[Any, ...]]) -> dict[Any, bytes]:
+    """Token vectors by their owner, of rows with the key of a piece, the owner and the piece."""
+    found: dict[Any, bytes] = {}
+    for _, owner, piece in sorted(pieces):
+        found[owner] = found.get(owner, b"") + piece
     return found
 
 
@@ -174,11 +172,7 @@ def _of_field(
         space.key,
         FIELDS.index(where),
     )
-    records.sort()
-    found: dict[Part, bytes] = {}
-    for _, row, part, piece in records:
-        found[row, part] = found.get((row, part), b"") + piece
-    return found
+    return _joined([(key, (row, part), piece) for key, row, part, piece in records])
 
 
 # Token vectors that recalls have read stay in memory. The cache agrees with the file, also when other processes write:
