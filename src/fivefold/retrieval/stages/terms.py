@@ -63,7 +63,7 @@ IN_TALK = 0.42
 """What a time besides a subject counts in talk between people, who tell of things later."""
 
 TURNS_DECIDE = 4.0
-"""What a turn counts more if the question asks for nothing but turns."""
+"""What a turn counts more if the question asks for nothing but turns; its place counts twice then."""
 
 _ANSWERS = "assistant"
 _LIKENESS = ("dense", "lexical", "late")
@@ -295,7 +295,7 @@ def _kind(table: Table) -> Vector:
 def _turns(table: Table) -> Vector:
     """The place of a turn that is asked for; if nothing else is, no likeness makes up for not being one."""
     place, asked = table.route("turns", missing=0.0), table.query.demand(*TURNS)
-    return place + TURNS_DECIDE * (place > 0) if asked is not None and asked.decides else place
+    return 2 * place + TURNS_DECIDE * (place > 0) if asked is not None and asked.decides else place
 
 
 def _in_window(table: Table, decides: bool, named: float) -> Vector:
