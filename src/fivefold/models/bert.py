@@ -33,16 +33,7 @@ MAX_WORD_CHARS = 100
 MAX_CACHED_WORDS = 50_000
 """How many words keep their ids."""
 
-_CHINESE = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
-)
+_CHINESE = "4e00-9fff 3400-4dbf 20000-2a6df 2a700-2b73f 2b740-2b81f 2b920-2ceaf f900-faff 2f800-2fa1f"
 
 _LATER = """
 61d 7fd 890-891 898-89f 8ca-8e2 9fd-9fe a76 afa-aff b55 c04 c3c c77 c84 d00 d3b-d3c d81 eba ece 180f 1885-1886 1abf-1ace
@@ -64,9 +55,13 @@ _WORD = re.compile(r"\S+")
 
 
 @cache
-def _later() -> frozenset[str]:
-    ends = ([int(end, 16) for end in part.split("-")] for part in _LATER.split())
-    return frozenset(chr(code) for first, *last in ends for code in range(first, (last or [first])[0] + 1))
+def _ranges(codes: str) -> tuple[range, ...]:
+    ends = ([int(end, 16) for end in part.split("-")] for part in codes.split())
+    return tuple(range(first, (last or [first])[0] + 1) for first, *last in ends)
+
+
+def _is_among(character: str, codes: str) -> bool:
+    return any(ord(character) in found for found in _ranges(codes))
 
 
 class _Characters(dict[int, str]):
@@ -86,17 +81,16 @@ def _cleaned(character: str) -> str:
         return " "
     if character in "\x00\ufffd\u1734":
         return ""
-    if character not in _later() and unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}:
+    if not _is_among(character, _LATER) and unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}:
         return ""
     if character.isspace():
         return " "
-    chinese = any(first <= ord(character) <= last for first, last in _CHINESE)
     made = "".join(map(_letter, unicodedata.normalize("NFD", character)))
-    return f" {made} " if chinese else made
+    return f" {made} " if _is_among(character, _CHINESE) else made
 
 
 def _letter(character: str) -> str:
-    if character in _later():
+    if _is_among(character, _LATER):
         return character
     kind = unicodedata.category(character)
     if kind[0] == "P" or character in punctuation or character in "\u166d\U000111c9":

@@ -19,29 +19,10 @@ MONTH_WORDS = " ".join((*MONTH_NAMES, *(name for name in SHORT_MONTHS if name !=
 """All spellings of the months, as triggers of a pattern."""
 WEEKDAY_WORDS = " ".join(WEEKDAY_NAMES)
 
-NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "ninety": 90,
-}
+_ONES = "one two three four five six seven eight nine ten eleven twelve"
+_TENS = "twenty thirty forty fifty sixty"
+NUMBERS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_ONES.split(), 1)} | {"fifteen": 15}
+NUMBERS |= {word: number for number, word in zip(range(20, 61, 10), _TENS.split(), strict=True)} | {"ninety": 90}
 
 
 def month_number(word: str) -> int:
