@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 import fivefold
@@ -15,6 +16,13 @@ from fivefold.service.limits import RateExceeded, Rates
 from fivefold.service.live import LiveFeed
 from fivefold.service.service import MAX_WRITERS, Processes, SignIns
 from fivefold.service.shared_tables import FileTable, MemoryTable, SharedTables, Table, shared_folder
+
+
+def test_the_parent_makes_the_file_of_the_tables_so_that_workers_do_not_fight_for_it() -> None:
+    with shared_folder() as folder:
+        connection = apsw.Connection(str(folder / "tables.db"), apsw.SQLITE_OPEN_READONLY)
+        assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+        connection.close()
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -41,7 +41,10 @@ _Waiting = tuple[AuditEntry, "Future[None] | None"]
 
 
 class Audit:
-    """One thread writes the entries of all threads, so that one write to disk serves all that wait for it."""
+    """The first thread that waits for its entry writes those of all, so that one write to disk serves them.
+
+    Entries without hurry are written with them, or some seconds later by a thread.
+    """
 
     def __init__(
         self,
@@ -57,9 +60,9 @@ class Audit:
         self._most = entries
         self._clock = clock
         self._waiting: deque[_Waiting] = deque()
-        self._changed = threading.Condition()
-        self._writing = threading.Lock()
-        self._urgent = False
+        self._adding, self._writing = threading.Lock(), threading.Lock()
+        self._due = threading.Event()
+        """Set when there are enough entries without hurry, or at the end."""
         self._closed = False
         self._thread: threading.Thread | None = None
         self._untrimmed = _TRIM_AFTER
@@ -82,16 +85,17 @@ class Audit:
             outcome=outcome,
         )
         future: Future[None] | None = None if action in READS or outcome == "refused" else Future()
-        with self._changed:
+        with self._adding:
             if self._closed:
                 raise StoreClosed("the audit log was closed; open the store again")
             self._waiting.append((entry, future))
-            self._urgent = self._urgent or future is not None
-            if self._thread is None:
+            if self._thread is None and future is None:
                 self._thread = threading.Thread(target=self._run, name="fivefold-audit", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
+            if len(self._waiting) % BATCH == 0:
+                self._due.set()
         if future is not None:
+            self.flush(future)
             future.result()
 
     def entries(
@@ -119,52 +123,45 @@ class Audit:
 
     def close(self) -> None:
         """Write the entries that wait. Call it before the store is closed."""
-        with self._changed:
+        with self._adding:
             self._closed = True
-            self._changed.notify_all()
+        self._due.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._closed)
-                self._changed.wait_for(
-                    lambda: self._urgent or self._closed or len(self._waiting) >= BATCH, timeout=MAX_WAIT_S
-                )
-                last = self._closed
-            success = self.flush(last)
-            if last:
-                return
-            if not success:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._closed or self._urgent, timeout=MAX_WAIT_S)
+        last = False
+        while not last:
+            self._due.wait(MAX_WAIT_S)
+            self._due.clear()
+            last = self._closed
+            self.flush(last=last)
 
-    def flush(self, last: bool = False) -> bool:
-        """Write all entries that wait and return whether it worked; if not, entries without hurry wait longer."""
+    def flush(self, wanted: Future[None] | None = None, last: bool = False) -> None:
+        """Write all entries that wait, unless the wanted one is written meanwhile; those without hurry may fail."""
         with self._writing:
-            with self._changed:
+            if wanted is not None and wanted.done():
+                return
+            with self._adding:
                 batch = list(self._waiting)
                 self._waiting.clear()
-                self._urgent = False
             try:
                 if batch:
                     self._audit.add([entry for entry, _ in batch])
             except Exception as error:
                 notes = [item for item in batch if item[1] is None]
                 dropped = len(notes) if last else max(0, len(notes) - MAX_WAITING)
-                with self._changed:
+                with self._adding:
                     self._waiting.extendleft(reversed(notes[dropped:]))
                 _log.warning("the audit log could not be written, %d notes were given up: %s", dropped, error)
                 for _, future in batch:
                     if future is not None:
                         future.set_exception(error)
-                return False
+                return
             for _, future in batch:
                 if future is not None:
                     future.set_result(None)
             self._trim(len(batch))
-            return True
 
     def _trim(self, count: int) -> None:
         self._untrimmed += count

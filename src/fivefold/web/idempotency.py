@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold.errors import DiskFull
-from fivefold.service.idempotency import IdempotencyStore, PendingRequest, StoredResponse
+from fivefold.service.idempotency import PendingRequest, StoredResponse
 from fivefold.service.problems import DoneWithoutRoom, problem
+from fivefold.service.session import Action
 from fivefold.web.problems import ProblemError
 
 HEADER = "idempotency-key"
@@ -19,9 +20,8 @@ REPLAYED = "idempotent-replayed"
 
 
 async def run_once(
-    store: IdempotencyStore,
+    action: Action,
     request: Request,
-    asker: str,
     namespace: str,
     digest: bytes | None,
     do: Callable[[PendingRequest | None], Awaitable[Response]],
@@ -35,11 +35,15 @@ async def run_once(
     key = request.headers.get(HEADER)
     if key is None:
         return await do(None)
-    scope = f"{asker} {request.method} {request.scope['path']}"
+    store, scope = action.service.idempotency, f"{action.caller.key_id or 'here'} {request.method} {request.url.path}"
     body = b"" if digest else request.scope["query_string"] + b"\n" + await request.body()
-    pending = await run_in_threadpool(
-        lambda: store.begin(namespace, scope, key, digest or hashlib.sha256(body).digest())
-    )
+
+    def begin() -> StoredResponse | PendingRequest:
+        if action.confirm is not None:
+            action.confirm()
+        return store.begin(namespace, scope, key, digest or hashlib.sha256(body).digest())
+
+    pending = await run_in_threadpool(begin)
     if isinstance(pending, StoredResponse):
         if pending.body is None:
             message = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +30,11 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_RAW_HEADERS = [
+    (name.lower().encode(), value.encode()) for name, value in {**HEADERS, "Cache-Control": "no-store"}.items()
+]
+"""The headers of each answer that does not bring its own."""
+
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STALL_S = 30
 """The seconds without a byte after which the server stops waiting for a body."""
@@ -188,14 +193,14 @@ class _Out:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
+            headers = message["headers"]
+            sent = {name for name, _ in headers}
+            headers += [header for header in _RAW_HEADERS if header[0] not in sent]
             allowance: Allowance | None = self._scope["state"].get("allowance")
             if allowance is not None:
-                headers["RateLimit-Policy"] = f'"requests";q={allowance.limit};w=60'
-                headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'
+                left = f'"requests";r={allowance.left};t={allowance.full_in_s}'
+                headers.append((b"ratelimit-policy", f'"requests";q={allowance.limit};w=60'.encode()))
+                headers.append((b"ratelimit", left.encode()))
         await self._send(message)
 
     def send_unless(self, body: _Body) -> Send:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from fivefold.models.bert import MAX_TOKENS, Ids, Session, ShippedModel, row_inputs, word_pieces
 from fivefold.models.embedders import Matrix, Progress, pack, unit
+from fivefold.text.lexemes import text_cache
 from fivefold.values.vectors import Passage, QuestionReading, Reading, Span
 
 SKIPPED_WORDS = tuple(
@@ -38,6 +39,16 @@ _NOWHERE = (0, 0)
 Flags = npt.NDArray[np.bool_]
 
 
+@text_cache(1_024)
+def _ids_of(text: str) -> list[int]:
+    return word_pieces().ids(text)
+
+
+@text_cache(1_024)
+def _spans_of(text: str) -> list[Span]:
+    return word_pieces().spans(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """`[CLS] text [SEP] before [SEP]`, or `[CLS] text [SEP]` where nothing was said before."""
@@ -51,10 +62,10 @@ class Row:
     def spans(self) -> tuple[Span, ...]:
         """The characters of each piece, in the passage's text or in the text before."""
         text, before = self.passage.text[:_TEXT_CHARS], self.passage.before[-_BEFORE_CHARS:]
-        spans = [_NOWHERE, *word_pieces().spans(text)[: self.own - 2], _NOWHERE]
+        spans = [_NOWHERE, *_spans_of(text)[: self.own - 2], _NOWHERE]
         if len(self.ids) > self.own:
             start = len(self.passage.before) - len(before)
-            ends = word_pieces().spans(before)[-BEFORE_TOKENS:]
+            ends = _spans_of(before)[-BEFORE_TOKENS:]
             spans += [*((start + first, start + end) for first, end in ends), _NOWHERE]
         return tuple(spans)
 
@@ -69,9 +80,9 @@ class PassageTokenizer:
     def rows(self, passages: Sequence[Passage]) -> list[Row]:
         pieces, rows = self._pieces, []
         for passage in passages:
-            end = pieces.ids(passage.before[-_BEFORE_CHARS:])[-BEFORE_TOKENS:]
+            end = _ids_of(passage.before[-_BEFORE_CHARS:])[-BEFORE_TOKENS:]
             room = MAX_TOKENS - 3 - len(end) if end else MAX_TOKENS - 2
-            own = [pieces.cls, *pieces.ids(passage.text[:_TEXT_CHARS])[:room], pieces.sep]
+            own = [pieces.cls, *_ids_of(passage.text[:_TEXT_CHARS])[:room], pieces.sep]
             rows.append(Row([*own, *end, pieces.sep] if end else own, len(own), passage))
         return rows
 

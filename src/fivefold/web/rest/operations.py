@@ -188,13 +188,11 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
         if operation.takes not in (None, sent):
             message = f"the body must be sent as Content-Type: {operation.takes}"
             raise ProblemError(problem("unsupported-media-type", message))
-        if operation.writes:
-            response = await _respond_once(operation, action, request, inner)
-        else:
-            if operation.takes is not None:
+        if operation.takes is not None:
+            action.confirm = partial(recheck_caller, request)
+            if operation.takes != LINES:
                 await request.body()
-                action.confirm = partial(recheck_caller, request)
-            response = await inner(request)
+        response = await (_respond_once(operation, action, request, inner) if operation.writes else inner(request))
         value = response.value if isinstance(response, ValueResponse) else None
         if isinstance(value, Report):
             action.subject = subject_of((*value.stored, *(merge.id for merge in value.merged)))
@@ -219,11 +217,8 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
     service, namespace = action.service, action.session.namespace
     assert namespace is not None
     keeps = operation.action != "forget"  # the answer is what was forgotten
-    under_key = partial(run_once, service.idempotency, request, action.caller.key_id or "here", namespace)
+    under_key = partial(run_once, action, request, namespace)
     if operation.takes != LINES:
-        if operation.takes is not None:
-            await request.body()
-            await run_in_threadpool(recheck_caller, request)
         # A write that is stored later takes no turn among those that are stored now.
         queued = operation.queues and request.query_params.get("wait", "").lower() in FALSE
         async with service.note_writers if queued else service.writers:
