@@ -322,10 +322,10 @@ RECALLS = ("recall default", WHOLE, WHOLE_LOW, "recall recall", READ_AGAIN)
 
 LABEL = "extrapolated, not measured"
 
-LEAST_SIZES, LEAST_SPAN = 3, 100
+MIN_SIZES, MIN_RATIO = 3, 100
 """How many sizes a fit needs, and how many times as large the largest must be as the smallest: two decades."""
 
-LEAST_MS = 0.001
+MIN_MS = 0.001
 """A time of zero has no logarithm."""
 
 
@@ -342,8 +342,8 @@ def curve(found: Sequence[Measure], what: str) -> list[Measure]:
 
 
 def _row(what: str, measured: Sequence[Measure]) -> Measure | None:
-    counts = range(LEAST_SIZES, len(measured) + 1)
-    wide = (count for count in counts if measured[-1].memories >= LEAST_SPAN * measured[-count].memories)
+    counts = range(MIN_SIZES, len(measured) + 1)
+    wide = (count for count in counts if measured[-1].memories >= MIN_RATIO * measured[-count].memories)
     count = next(wide, 0)  # as few of the largest sizes as are enough: below them fixed costs hide how the time grows
     if not count or measured[-1].memories >= PUBLISHED_MEMORIES:
         return None
@@ -361,7 +361,7 @@ def fit_times(sizes: Sequence[int], ms: Sequence[float]) -> tuple[float, float, 
 
     The fit is a line by least squares through the logarithms. The time is no less than what the largest size took.
     """
-    x, y = np.log10(sizes), np.log10(np.maximum(ms, LEAST_MS))
+    x, y = np.log10(sizes), np.log10(np.maximum(ms, MIN_MS))
     slope, start = (float(value) for value in np.polyfit(x, y, 1))
     last = float((y[-1] - y[-2]) / (x[-1] - x[-2]))
     at = float(10 ** (start + slope * np.log10(PUBLISHED_MEMORIES)))

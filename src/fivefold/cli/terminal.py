@@ -42,7 +42,7 @@ from fivefold.values.validate import shorten, shown_name
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""
 
-NARROWEST = 20
+MIN_WIDTH = 20
 
 QUOTED = 8
 """Columns before each further line of a memory: deeper than any line of ours below it, so that none can be forged."""
@@ -51,7 +51,7 @@ QUOTED = 8
 def _console() -> Console:
     """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""
     columns = os.environ.get("COLUMNS", "")
-    width = max(NARROWEST, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
+    width = max(MIN_WIDTH, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
     colour = None if os.environ.get("NO_COLOR") else "auto"
     return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
 
@@ -68,7 +68,7 @@ def hang(lead: str, text: str | Text, style: str = "", further: int | None = Non
     """`text` after `lead`, wrapped to the terminal, its further lines indented as far as its first."""
     body = Text(visible(text)) if isinstance(text, str) else text
     indent = len(lead) if further is None else further
-    room = max(NARROWEST, console.width - max(len(lead), indent))
+    room = max(MIN_WIDTH, console.width - max(len(lead), indent))
     for number, part in enumerate(body.wrap(console, room, overflow="fold", tab_size=4)):
         part.rstrip()
         line(Text(" " * indent if number else lead, end="").append_text(part), style)
@@ -190,7 +190,7 @@ def _cell(value: object) -> str:
 # How a recall, a plan, a question and a context look in a terminal.
 
 BAR = 24
-SHORTEST_BAR = 4
+MIN_BAR = 4
 FIGURES = 13
 """Columns of a rank and a contribution."""
 
@@ -272,7 +272,7 @@ class Arithmetic:
         self.colours = answer.plan.colours()
 
     def show(self, hit: Hit) -> None:
-        if self.room >= SHORTEST_BAR:
+        if self.room >= MIN_BAR:
             hang("    ", Text("  ").join(_parts(hit, self.best, self.room, self.colours)))
         else:
             _stacked(hit, self.best, self.colours)
