@@ -285,15 +285,15 @@ def answered_recalls(engine: Engine, model: VariedSample, size: int, rounds: int
     engine.remember_many([text for text, _ in facts(rounds + WARM, known=True)])
     model.exact = False
     for what, known in ((ANSWERED, True), (UNANSWERED, False)):
-        ms, cpu, found = [], [], 0
+        ms, cpu, right = [], [], 0
         for _, question in facts(rounds + WARM, known=known):
             start, worked = perf_counter(), process_time()
             answer = engine.recall(question)
             ms.append((perf_counter() - start) * 1000)
             cpu.append((process_time() - worked) * 1000)
-            found += answer.found
+            right += answer.found == known
         yield replace(times(what, size, ms[WARM:]), cpu=float(np.median(cpu[WARM:])))
-        yield figure(f"{what}: said to be answered", size, 100 * found / len(ms), "%")
+        yield figure(f"{what}: judged rightly", size, 100 * right / len(ms), "%")
 
 
 def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:

@@ -44,7 +44,7 @@ else:
 
 
 COMMAND_MODULES = (
-    *("demo", "write", "transfer", "read", "chat", "evaluate", "recipes", "browse", "graph", "learn", "maintain"),
+    *("demo", "write", "transfer", "read", "recipes", "browse", "graph", "learn", "maintain"),
     *("database", "serve", "hook", "keys"),
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
