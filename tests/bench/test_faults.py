@@ -139,6 +139,7 @@ LOSSES: dict[str, tuple[Task, Account, Verdict]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_lost_or_half_written_is_seen(loss: str, tmp_path: Path) -> None:
     task, account, verdict = LOSSES[loss]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.cli.chat import GREETING, PROMPT
+from fivefold.cli.read import GREETING, PROMPT
 from fivefold.values.explain import NOT_FOUND
 from tests.support.shell import clean, process
 

@@ -109,6 +109,7 @@ def test_a_passage_reads_nearly_the_same_alone_and_among_others(model: FivefoldM
         assert len(alone.tokens) == len(reading.tokens)
 
 
+@pytest.mark.slow
 def test_progress_of_reading_adds_up(model: FivefoldMiniLM) -> None:
     done: list[int] = []
     model.read(PASSAGES * 20, done.append)

@@ -43,6 +43,7 @@ def test_odd_texts_have_the_same_pieces(both: tuple[WordPieces, Tokenizer], text
     assert pieces.spans(text) == found.offsets
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=60) | st.text(max_size=60))
 def test_any_text_has_the_same_ids(both: tuple[WordPieces, Tokenizer], text: str) -> None:

@@ -150,6 +150,7 @@ memories = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     told=memories,

@@ -68,6 +68,7 @@ def test_it_answers_by_words_as_it_did_then(written_before: Engine) -> None:
         assert [hit.score for hit in hits] == pytest.approx([score for _, score in expected], abs=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ANSWERS["answers"]))
 def test_every_recipe_answers_and_says_that_its_vectors_are_not_searched(written_before: Engine, name: str) -> None:
     for question in ANSWERS["answers"][name]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
 from fivefold.values.filters import EVERYTHING, FIELDS, Filter, MetadataTest, filter_of, narrowed, write_filter
-from fivefold.values.memory import MOST_LABELS, label_value, labels_of, number_label
+from fivefold.values.memory import MAX_LABELS, label_value, labels_of, number_label
 from tests.conformance.filters import filters
 from tests.support.fuzzing import value_or_none
 
@@ -232,4 +232,4 @@ def test_what_no_store_could_index_has_no_label() -> None:
         ("meta.ok", f"t{'x' * 200}")
     ]
     many = {str(number): number for number in range(1_000)}
-    assert len(labels_of(["tag"], many)) == 1 + MOST_LABELS
+    assert len(labels_of(["tag"], many)) == 1 + MAX_LABELS

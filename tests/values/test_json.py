@@ -128,6 +128,7 @@ def values(engine: Engine) -> Iterator[Value]:
     yield from (engine.sessions(3)[0], engine.graph.entities(limit=3)[0])
 
 
+@pytest.mark.slow
 def test_every_value_fits_its_schema(sample_engine: Engine) -> None:
     for value in values(sample_engine):
         schema = schema_of(type(value))

@@ -32,7 +32,7 @@ IDLE_S = 2.0
 ALLOWED_MS = 50.0
 """The longest that the loop may be blocked."""
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """How many errors are shown."""
 
 _PAGE = 500
@@ -115,7 +115,7 @@ async def _measure(
         blocked_most_ms=round(max(blocked), 1),
         blocked_p99_ms=round(float(np.percentile(blocked, 99)), 1),
         idle_most_ms=round(max(idle), 1),
-        failures=tuple(tally.failures[:MOST_FAILURES]),
+        failures=tuple(tally.failures[:MAX_FAILURES]),
     )
 
 

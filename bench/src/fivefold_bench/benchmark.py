@@ -33,10 +33,10 @@ from fivefold_bench.scores import (
     worth_of,
 )
 
-MOST = 1_000
+MAX_DEPTH = 1_000
 """The greatest depth of a run."""
 
-MOST_JOBS = 61
+MAX_JOBS = 61
 """Processes that one pool can hold on every system."""
 
 
@@ -129,10 +129,10 @@ def check_options(options: Options) -> None:
     """Report mistakes before a long run, not after it."""
     if options.limit is not None and options.limit < 1:
         raise InvalidInput(f"must be at least 1, not {options.limit}", field="limit")
-    if not 1 <= options.jobs <= MOST_JOBS:
-        raise InvalidInput(f"takes a number from 1 to {MOST_JOBS}, not {options.jobs}", field="jobs")
-    if not options.ks or not all(1 <= k <= MOST for k in options.ks):
-        raise InvalidInput(f"takes whole numbers from 1 to {MOST:,}", field="ks")
+    if not 1 <= options.jobs <= MAX_JOBS:
+        raise InvalidInput(f"takes a number from 1 to {MAX_JOBS}, not {options.jobs}", field="jobs")
+    if not options.ks or not all(1 <= k <= MAX_DEPTH for k in options.ks):
+        raise InvalidInput(f"takes whole numbers from 1 to {MAX_DEPTH:,}", field="ks")
     if options.seed is not None and options.seed < 0:
         raise InvalidInput(f"must not be negative, not {options.seed}", field="seed")
     load_embedder(options.embedder)

@@ -285,15 +285,15 @@ def answered_recalls(engine: Engine, model: VariedSample, size: int, rounds: int
     engine.remember_many([text for text, _ in facts(rounds + WARM, known=True)])
     model.exact = False
     for what, known in ((ANSWERED, True), (UNANSWERED, False)):
-        ms, cpu, found = [], [], 0
+        ms, cpu, right = [], [], 0
         for _, question in facts(rounds + WARM, known=known):
             start, worked = perf_counter(), process_time()
             answer = engine.recall(question)
             ms.append((perf_counter() - start) * 1000)
             cpu.append((process_time() - worked) * 1000)
-            found += answer.found
+            right += answer.found == known
         yield replace(times(what, size, ms[WARM:]), cpu=float(np.median(cpu[WARM:])))
-        yield figure(f"{what}: said to be answered", size, 100 * found / len(ms), "%")
+        yield figure(f"{what}: judged rightly", size, 100 * right / len(ms), "%")
 
 
 def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:
@@ -322,10 +322,10 @@ RECALLS = ("recall default", WHOLE, WHOLE_LOW, "recall recall", READ_AGAIN)
 
 LABEL = "extrapolated, not measured"
 
-LEAST_SIZES, LEAST_SPAN = 3, 100
+MIN_SIZES, MIN_RATIO = 3, 100
 """How many sizes a fit needs, and how many times as large the largest must be as the smallest: two decades."""
 
-LEAST_MS = 0.001
+MIN_MS = 0.001
 """A time of zero has no logarithm."""
 
 
@@ -342,8 +342,8 @@ def curve(found: Sequence[Measure], what: str) -> list[Measure]:
 
 
 def _row(what: str, measured: Sequence[Measure]) -> Measure | None:
-    counts = range(LEAST_SIZES, len(measured) + 1)
-    wide = (count for count in counts if measured[-1].memories >= LEAST_SPAN * measured[-count].memories)
+    counts = range(MIN_SIZES, len(measured) + 1)
+    wide = (count for count in counts if measured[-1].memories >= MIN_RATIO * measured[-count].memories)
     count = next(wide, 0)  # as few of the largest sizes as are enough: below them fixed costs hide how the time grows
     if not count or measured[-1].memories >= PUBLISHED_MEMORIES:
         return None
@@ -361,7 +361,7 @@ def fit_times(sizes: Sequence[int], ms: Sequence[float]) -> tuple[float, float, 
 
     The fit is a line by least squares through the logarithms. The time is no less than what the largest size took.
     """
-    x, y = np.log10(sizes), np.log10(np.maximum(ms, LEAST_MS))
+    x, y = np.log10(sizes), np.log10(np.maximum(ms, MIN_MS))
     slope, start = (float(value) for value in np.polyfit(x, y, 1))
     last = float((y[-1] - y[-2]) / (x[-1] - x[-2]))
     at = float(10 ** (start + slope * np.log10(PUBLISHED_MEMORIES)))

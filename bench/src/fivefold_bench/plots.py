@@ -28,7 +28,7 @@ GREYS = ("#9A9A9A", "#5C5C5C")
 MARKERS = "osD^vPX"
 INK = "#333333"
 DPI = 130
-MOST_KINDS = 12
+MAX_KINDS = 12
 """Categories that have room in one plot; the largest are shown."""
 
 LINE = 16
@@ -96,7 +96,7 @@ def _data(results: Json) -> str:
 
 def largest(categories: Mapping[str, int]) -> list[str]:
     """The categories there is room for, in their order."""
-    most = sorted(categories, key=lambda kind: -categories[kind])[:MOST_KINDS]
+    most = sorted(categories, key=lambda kind: -categories[kind])[:MAX_KINDS]
     return [kind for kind in categories if kind in most]
 
 

@@ -42,7 +42,7 @@ CHUNK = 25
 SHOWN = 5
 """First hits whose text is returned with an answer."""
 
-MOST_SHOWN = 2_000
+MAX_SHOWN_CHARS = 2_000
 """Characters of each such text; what reads them reads no more."""
 
 
@@ -121,7 +121,7 @@ class Runner:
             self.model.calls > before,
             tuple(explained),
             answer.degraded,
-            tuple(spoken(hit.memory)[:MOST_SHOWN] for hit in list(answer)[:SHOWN]),
+            tuple(spoken(hit.memory)[:MAX_SHOWN_CHARS] for hit in list(answer)[:SHOWN]),
             answer.found,
             chances_of(hits.values()),
             tuple(item.id for item in answer.dropped if item.stage == "select")[:further],
@@ -345,7 +345,7 @@ def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress
             tuple(id for id, _ in ranking.hits[item.id]),
             ranking.ms[item.id],
             encoded=name == "dense",
-            texts=tuple(text[:MOST_SHOWN] for text in ranking.texts[item.id]),
+            texts=tuple(text[:MAX_SHOWN_CHARS] for text in ranking.texts[item.id]),
         )
         for item in dataset.questions
     ]

@@ -44,7 +44,7 @@ else:
 
 
 COMMAND_MODULES = (
-    *("demo", "write", "transfer", "read", "chat", "evaluate", "recipes", "browse", "graph", "learn", "maintain"),
+    *("demo", "write", "transfer", "read", "recipes", "browse", "graph", "learn", "maintain"),
     *("database", "serve", "hook", "keys"),
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
@@ -241,7 +241,7 @@ def place(store: str | None) -> str:
 T = TypeVar("T")
 
 
-class Shown:
+class OutputOptions:
     """Options of a command whose result is shown as JSON or as text."""
 
     as_json: bool
@@ -252,7 +252,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreOptions(Shown):
+class StoreOptions(OutputOptions):
     """A store, and JSON instead of text."""
 
     store: StoreOption = None
@@ -260,7 +260,7 @@ class StoreOptions(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceOptions(Shown):
+class SpaceOptions(OutputOptions):
     """A namespace of a store, and JSON instead of text."""
 
     store: StoreOption = None

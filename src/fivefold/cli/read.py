@@ -1,14 +1,26 @@
-"""Commands that answer a question and show how."""
+"""Commands that answer questions: one at a time and how, in a talk, or all of a file whose answers are known."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.cli.app import FullOption, SpaceOptions, app, terminal
+from fivefold.cli.app import FullOption, JsonOption, SpaceOptions, app, opened, terminal
+from fivefold.cli.output import complain, kind, phrase, print_json, say
 from fivefold.cli.recipes import RecipeOption, SetOption, is_still, recipe_of
+from fivefold.errors import FivefoldError
+
+if TYPE_CHECKING:
+    from fivefold.engine import Engine
+    from fivefold.values.recall import Recall
+    from fivefold.values.reports import Report
 
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
@@ -121,3 +133,96 @@ def understand(
     with space.reading(anyway=True) as engine:
         read = engine.understand(question, now=now, history=history or ())
     space.show(read, terminal.show_query)
+
+
+# `fivefold chat`: a prompt that remembers and recalls as you type, or a line at a time from a pipe.
+
+PROMPT = "› "
+GREETING = "Say something to remember, or ask a question that ends with ?. Ctrl-D ends."
+
+COMES_TO_MIND = 0.3
+"""The least chance of an earlier memory that is shown with a new one, which asked for nothing."""
+
+
+@app.command()
+def chat(
+    k: Annotated[int, typer.Option("-k", help="How many memories answer a question")] = 3,
+    speaker: Annotated[str, typer.Option("--speaker", help="Who is speaking")] = "user",
+    session: Annotated[str | None, typer.Option("--session", help="The conversation [default: a new one]")] = None,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Talk to the memory: what you say is remembered, what you ask is answered. Lines may also be piped in."""
+    from fivefold.values.times import utc_now
+
+    with opened(space.store, space.namespace) as engine:
+        session_id = session or f"chat {utc_now():%Y-%m-%d %H:%M:%S}"
+        for text in _lines(quiet=space.as_json):
+            try:
+                asks = text.endswith("?")
+                answer = engine.recall(text, k=k)
+                report = None if asks else engine.remember(text, speaker=speaker, session_id=session_id)
+            except FivefoldError as error:  # the line is refused, and the talk goes on
+                if space.as_json:
+                    print_json({"error": {"type": kind(error), "message": phrase(error)}}, indent=None)
+                else:
+                    complain(phrase(error))
+                continue
+            if space.as_json:
+                print_json({"text": text, "recall": answer.brief, "report": report}, indent=None)
+            else:
+                _show_turn(engine, answer, report)
+
+
+def _lines(quiet: bool) -> Iterator[str]:
+    """Each line that is typed after a prompt, or each line of a pipe; empty ones are skipped."""
+    if not sys.stdin.isatty():
+        yield from filter(None, (line.strip() for line in sys.stdin))
+        return
+    with suppress(ImportError):
+        import_module("readline")  # arrow keys, where Python has it
+    if not quiet:
+        say(GREETING)
+    while True:
+        try:
+            text = input(PROMPT).strip()
+        except EOFError:
+            sys.stdout.write("\n")
+            return
+        if text:
+            yield text
+
+
+def _show_turn(engine: Engine, answer: Recall, report: Report | None) -> None:
+    if report is None:
+        terminal.show_answer(answer, engine.settings.zone)
+        return
+    replaced = [engine.get(link.target) for link in report.superseded]
+    seen = {*report.stored, *(merge.id for merge in report.merged), *(memory.id for memory in replaced)}
+    come = [hit for hit in answer if hit.memory.id not in seen and (hit.chance or 0) >= COMES_TO_MIND]
+    terminal.show_remembered(report, replaced, come if answer.found else [], engine.settings.zone)
+
+
+# `fivefold evaluate`: how well a recipe answers questions of one's own, whose answers are known.
+
+
+@app.command()
+def evaluate(
+    file: Annotated[Path, typer.Argument(help="A life in JSON, or JSON lines (.jsonl); plain, .gz or .xz")],
+    recipe: RecipeOption = "default",
+    overrides: SetOption = None,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Model of the vectors [default: the default embedder]")
+    ] = None,
+    worst: Annotated[int, typer.Option("--worst", min=0, help="How many wrong answers are shown")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask questions of your own whose answers are known: what is found, what is refused, what goes wrong."""
+    chosen = recipe_of(recipe, overrides, still=True)
+    from fivefold.evaluation import evaluate as evaluate_file
+
+    found = evaluate_file(file, chosen, embedder, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(found)
+    else:
+        terminal.show_evaluation(found, worst)

@@ -28,8 +28,8 @@ REPLACED = ("superseded", "ended", "additive")
 PLAIN = 80
 """Columns of a drawing that goes to a program."""
 
-WIDEST = 100
-LEAST_ROOM = 24
+MAX_WIDTH = 100
+MIN_ROOM = 24
 """With fewer columns than this next to the names, the constants go under them."""
 
 UNTOLD = frozenset({"name", "search", "ids"})
@@ -64,11 +64,11 @@ def draw(recipe: Recipe) -> None:
         hang("  ", _flat(recipe.summary))
     line("")
     rows = list(_rows(recipe))
-    width = PLAIN if console.width >= PIPED else min(console.width, WIDEST)
+    width = PLAIN if console.width >= PIPED else min(console.width, MAX_WIDTH)
     names = min(max(cell_len(row.lead + row.name) for row in rows), width // 3) + 2
     ids = min(max(cell_len(row.id_text) for row in rows), width // 5)
     for row in rows:
-        if width - names - ids - 2 >= LEAST_ROOM:
+        if width - names - ids - 2 >= MIN_ROOM:
             _draw_wide(row, names, ids, width)
         else:
             _draw_narrow(row, width)

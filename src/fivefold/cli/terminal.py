@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -39,10 +39,13 @@ from fivefold.values.reports import Link, Page, Report, Stats
 from fivefold.values.times import in_zone
 from fivefold.values.validate import shorten, shown_name
 
+if TYPE_CHECKING:
+    from fivefold.evaluation import Evaluation
+
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""
 
-NARROWEST = 20
+MIN_WIDTH = 20
 
 QUOTED = 8
 """Columns before each further line of a memory: deeper than any line of ours below it, so that none can be forged."""
@@ -51,7 +54,7 @@ QUOTED = 8
 def _console() -> Console:
     """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""
     columns = os.environ.get("COLUMNS", "")
-    width = max(NARROWEST, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
+    width = max(MIN_WIDTH, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
     colour = None if os.environ.get("NO_COLOR") else "auto"
     return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
 
@@ -68,7 +71,7 @@ def hang(lead: str, text: str | Text, style: str = "", further: int | None = Non
     """`text` after `lead`, wrapped to the terminal, its further lines indented as far as its first."""
     body = Text(visible(text)) if isinstance(text, str) else text
     indent = len(lead) if further is None else further
-    room = max(NARROWEST, console.width - max(len(lead), indent))
+    room = max(MIN_WIDTH, console.width - max(len(lead), indent))
     for number, part in enumerate(body.wrap(console, room, overflow="fold", tab_size=4)):
         part.rstrip()
         line(Text(" " * indent if number else lead, end="").append_text(part), style)
@@ -190,7 +193,7 @@ def _cell(value: object) -> str:
 # How a recall, a plan, a question and a context look in a terminal.
 
 BAR = 24
-SHORTEST_BAR = 4
+MIN_BAR = 4
 FIGURES = 13
 """Columns of a rank and a contribution."""
 
@@ -272,7 +275,7 @@ class Arithmetic:
         self.colours = answer.plan.colours()
 
     def show(self, hit: Hit) -> None:
-        if self.room >= SHORTEST_BAR:
+        if self.room >= MIN_BAR:
             hang("    ", Text("  ").join(_parts(hit, self.best, self.room, self.colours)))
         else:
             _stacked(hit, self.best, self.colours)
@@ -477,3 +480,55 @@ def _hit(hit: Hit, zone: tzinfo) -> None:
     chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
     quote(f"  {chance}", marked_text(hit, full=False))
     hang("    ", f"{when_and_who(hit.memory, zone)} · {hit.reason}", "dim")
+
+
+def show_evaluation(found: Evaluation, worst: int) -> None:
+    """The figures, what the answers say of themselves, and the worst misses."""
+    from fivefold.evaluation import COVER, HITS, NEVER
+
+    def share(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    columns = (*HITS, COVER)
+    rows = [
+        (kind, each["n"], *(share(each[name]) for name in columns))
+        for kind, each in found.by_kind.items()
+        if kind != NEVER
+    ]
+    line(
+        f"{counted(found.questions, 'question', 'questions')}, recipe {found.recipe}, embedder {found.embedder}", "bold"
+    )
+    table(("kind of question", "n", *columns), rows, right=("n", *columns))
+    line("")
+    for name, text in (
+        ("hit@1", "answered by the first memory, of all that can be answered"),
+        ("hit@5", "answered by one of the first five"),
+        ("fresh", "of facts that changed: the newest statement above the older ones"),
+        ("cover", "of what windows, lists, counts, dates and negations ask for: found among ten"),
+        ("never", "of what was never said: recognised"),
+        ("refused", "of what can be answered: wrongly refused"),
+    ):
+        if found.overall[name] is not None:
+            hang(f"{share(found.overall[name])}  {name:<8} ", text)
+    if found.calibration is not None:
+        hang(f"{share(found.calibration.error)}  error    ", "between the chances of the first five hits and the truth")
+        line("")
+        bins = [
+            (f"{each.start:.1f}–{each.end:.1f}", each.n, share(each.chance), share(each.right))
+            for each in found.calibration.bins
+        ]
+        table(("chance", "hits", "mean chance", "right"), bins, right=("hits", "mean chance", "right"))
+    if found.misses:
+        line("")
+        line(f"{counted(len(found.misses), 'question', 'questions')} not answered as expected", "bold")
+    for miss in found.misses[:worst]:
+        hang("? ", miss.question, "bold cyan")
+        hang("  ", f"{miss.kind}: {miss.why}", "red")
+        for id, text in miss.expected.items():
+            hang(f"  expected {id}: ", text)
+        if miss.first is not None:
+            hang("  came first: ", miss.first + ("" if miss.chance is None else f" ({miss.chance:.0%})"), "dim")
+    if len(found.misses) > worst:
+        line(f"… and {len(found.misses) - worst:,} more; --worst shows them", "dim")
+    for note in found.notes:
+        hang("", note, "dim")

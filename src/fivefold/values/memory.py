@@ -330,7 +330,7 @@ Label = tuple[str, str]
 TAG = "tag"
 META = "meta."
 
-MOST_LABELS = 256
+MAX_LABELS = 256
 """How many values of one memory's metadata are indexed, the first ones."""
 
 _SIGN = 1 << 63
@@ -343,7 +343,7 @@ def labels_of(tags: Sequence[str], metadata: Mapping[str, Any]) -> list[Label]:
     Keys of nested objects are joined by dots. Each entry of a list is a value of its key.
     """
     found = {(TAG, text_label(tag)): None for tag in tags}
-    most = len(found) + MOST_LABELS
+    most = len(found) + MAX_LABELS
     for key, value in _leaves("", metadata):
         if len(found) >= most:
             break

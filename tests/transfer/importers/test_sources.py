@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fivefold
@@ -32,7 +32,6 @@ from tests.support.exports import BREAD, MOVE, message, packed, write
 ANYTHING = st.text(st.characters(), max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANYTHING, ANYTHING, st.lists(ANYTHING, max_size=4), ANYTHING, ANYTHING)
 def test_whatever_a_source_holds_can_be_stored(text: str, speaker: str, tags: list[str], key: str, other: str) -> None:
     records = list(
@@ -99,7 +98,6 @@ OBJECTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(OBJECTS, st.integers(1, 40), st.sampled_from([None, 2]), st.booleans())
 def test_items_are_what_json_reads(written: list[object], size: int, indent: int | None, ascii: bool) -> None:
     text = json.dumps(written, indent=indent, ensure_ascii=ascii)
@@ -108,7 +106,6 @@ def test_items_are_what_json_reads(written: list[object], size: int, indent: int
         assert list(items(io.BytesIO(text.encode("utf-8-sig")), "file")) == written
 
 
-@settings(max_examples=60, deadline=None)
 @given(OBJECTS, st.data())
 def test_a_file_that_is_cut_is_never_taken_for_whole(written: list[object], data: st.DataObject) -> None:
     text = json.dumps(written)
@@ -161,7 +158,6 @@ def whole(stream: JsonStream) -> Any:
     return {name: stream.value() for name in stream.members()} if stream.peek() == "{" else stream.value()
 
 
-@settings(max_examples=60, deadline=None)
 @given(VALUES, st.sampled_from([1, 3, 1 << 20]), st.sampled_from([None, 1]))
 def test_what_is_read_in_pieces_is_what_is_read_at_once(value: Any, size: int, indent: int | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -220,7 +216,6 @@ def spoilt(document: Any, path: tuple[Any, ...], value: object) -> Any:
     return copy
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_spoilt_value_is_never_more_than_a_plain_error(data: st.DataObject) -> None:
     document = data.draw(st.sampled_from(SOURCES))
@@ -237,7 +232,6 @@ def test_a_spoilt_value_is_never_more_than_a_plain_error(data: st.DataObject) ->
         assert all(isinstance(record, Record) and record.id for record in found)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(["auto", *FORMATS]), st.sampled_from(["f", "f.md", "f.zip", "f.json"]))
 def test_bytes_of_any_kind_are_never_more_than_a_plain_error(raw: bytes, format: str, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

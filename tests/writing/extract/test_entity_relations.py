@@ -474,6 +474,7 @@ def test_any_text_is_read(text: str) -> None:
     assert_sound(text, None)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), st.sampled_from([None, "assistant", "Maya"]))
 def test_words_thrown_together_are_read(text: str, speaker: str | None) -> None:

@@ -240,13 +240,13 @@ class _File(apsw.VFSFile):
         self._disk.end()
 
 
-MOST_BEFORE = 3
+MAX_BEFORE = 3
 """A process is killed in or after its first operation, or at most this many operations later."""
 
 SPAN = 1.2
 """The kill comes at any time within so much of an operation's time, counted from the last that it waits for."""
 
-LEAST_S = 0.003
+MIN_SPAN_S = 0.003
 """The shortest such time."""
 
 EARLY = 0.1
@@ -328,8 +328,8 @@ def _kill_once(task: Task, folder: Path, tally: Tally, chance: random.Random) ->
     if chance.random() < EARLY:
         moment = Moment(None, chance.uniform(0, EARLY_S))
     else:
-        span = max(SPAN * account.seconds, LEAST_S)
-        moment = Moment(chance.randint(0, MOST_BEFORE), chance.uniform(0, span))
+        span = max(SPAN * account.seconds, MIN_SPAN_S)
+        moment = Moment(chance.randint(0, MAX_BEFORE), chance.uniform(0, span))
     tally.cut_off += account.read(_killed(task, folder, _start(task, account), moment))
     tally.add(_looked_at(task, folder, account))
 

@@ -135,7 +135,7 @@ class DateMatch(Value):
     named: Annotated[bool, About("Whether a time that the memory's text names counts like its own date")] = False
 
 
-LEAST_NEARNESS = 0.01
+MIN_NEARNESS = 0.01
 """A time further away than this leaves the score as it is."""
 
 
@@ -154,7 +154,7 @@ def date_match(pool: Pool, context: SearchContext, by: DateMatch) -> Pool:
             (_nearness(time, window, by.near_days), ", by its text") for time in named.get(candidate.memory.row, ())
         ]
         near, how = max(ways, key=lambda way: way[0])
-        if near < LEAST_NEARNESS:
+        if near < MIN_NEARNESS:
             return candidate
         factor = 1 + (by.factor - 1) * near
         where = "within" if near == 1 else "near"

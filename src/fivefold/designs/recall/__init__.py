@@ -61,7 +61,7 @@ TEMPORAL = Temporal()
 
 # Whom a name meant in past questions: the prior of a name that may mean several (R7).
 
-MOST_QUESTIONS = 300
+MAX_QUESTIONS = 300
 """How many of the last recalls are looked at for a name, so that a long log costs no more than a short one."""
 
 
@@ -71,7 +71,7 @@ def past_meanings(name: str, candidates: Sequence[AliasMatch], reader: Reader) -
     A whole name says itself whom it means. Otherwise the memories that were used say it, or without feedback the best.
     """
     word = re.compile(rf"(?<!\w){re.escape(name.casefold())}(?!\w)")
-    asked = [past for past in reader.feedback.past_questions(name, MOST_QUESTIONS) if word.search(past.text.casefold())]
+    asked = [past for past in reader.feedback.past_questions(name, MAX_QUESTIONS) if word.search(past.text.casefold())]
     answers = sorted({id for past in asked for id in past.answers})
     mentions = reader.graph.mentions(answers, [item.entity for item in candidates]) if answers else {}
     counts = {item.entity: 0.0 for item in candidates}
