@@ -54,10 +54,7 @@ def must_have(connection: apsw.Connection, stored: dict[int, Document]) -> None:
         for lexeme, count in stored[row].counts().items():
             expected.setdefault(lexeme, []).append((row, count, stored[row].length))
     terms = rows(connection, "SELECT lexeme, term, documents FROM terms")
-    found = {
-        lexeme: postings.unpack(postings.read(connection, 1, [term])[term]).tolist()
-        for lexeme, term, _ in terms
-    }
+    found = {lexeme: postings.unpack(postings.read(connection, 1, [term])[term]).tolist() for lexeme, term, _ in terms}
     assert found == {lexeme: [list(posting) for posting in items] for lexeme, items in expected.items()}
     assert {lexeme: count for lexeme, _, count in terms} == {lexeme: len(items) for lexeme, items in expected.items()}
     blocks = rows(connection, "SELECT term, first, last, documents FROM postings ORDER BY term, first")
