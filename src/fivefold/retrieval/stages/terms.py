@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from math import log
 from typing import Annotated, Any, Literal
 
@@ -98,6 +98,12 @@ _TASTE = re.compile(
 )
 
 
+@cache
+def _in_lower_case(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern for an ASCII text in lower case, several times as fast; it has no capitals itself."""
+    return re.compile(pattern.pattern, pattern.flags & ~re.IGNORECASE)
+
+
 class Table:
     """The candidates of one question with the columns that several terms share, each made when it is first needed."""
 
@@ -114,7 +120,9 @@ class Table:
         return np.array(list(values), dtype=np.float32)
 
     def has(self, pattern: re.Pattern[str]) -> Vector:
-        return self.column(bool(pattern.search(memory.content[:MAX_CHARACTERS])) for memory in self.memories)
+        lower = _in_lower_case(pattern)
+        texts = (memory.content[:MAX_CHARACTERS] for memory in self.memories)
+        return self.column(bool(lower.search(t.lower()) if t.isascii() else pattern.search(t)) for t in texts)
 
     def route(self, name: str, missing: float | None = None) -> Vector:
         """The score of each candidate in a route; one that is not on its list has `missing`, or the lowest of it."""

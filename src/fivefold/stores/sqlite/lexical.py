@@ -29,11 +29,12 @@ from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
 from fivefold.stores.sqlite.postings import K1, LAST_CHARACTER, B, Corpus, Document, Packed
 from fivefold.values.recall_trace import RouteHit, new_hit
 
-# The best documents of the lexical index by BM25, exactly, without scoring all that match. Lexemes are read from the
-# rarest on. A lexeme adds less than its bound, idf · (k1 + 1), or four times that if predicates multiply. As soon as
-# all that follow cannot lift a new document above the last of the best, only documents that were found so far are
-# scored further, and of these only those that can still be among the best. The best are scored once more in the order
-# of the question's lexemes, so that the sums are those of every other way to score, to the last bit.
+# The best documents of the lexical index by BM25, exactly. Few postings are all added up. Of many, lexemes are read
+# from the rarest on, and not all that match are scored. A lexeme adds less than its bound, idf · (k1 + 1), or four
+# times that if predicates multiply. As soon as all that follow cannot lift a new document above the last of the best,
+# only documents that were found so far are scored further, and of these only those that can still be among the best.
+# The best are scored once more in the order of the question's lexemes, so that the sums are those of every other way
+# to score, to the last bit.
 
 Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
