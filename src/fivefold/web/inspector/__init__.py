@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import FileResponse, RedirectResponse
 
-from fivefold.web.inspector import ask, compare, graph, learn, live, login, memories, sessions, settings, why
+from fivefold.web.inspector import compare, graph, learn, live, login, memories, question, sessions, settings, why
 from fivefold.web.inspector.rendering import STATIC, address, content_hash
 
 __all__ = ["router"]
@@ -17,7 +17,7 @@ KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
 
 router = APIRouter(include_in_schema=False)
-for view in (ask, why, compare, memories, sessions, graph, live, learn, settings, login):
+for view in (question, why, compare, memories, sessions, graph, live, learn, settings, login):
     router.include_router(view.router)
 
 

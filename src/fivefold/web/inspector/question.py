@@ -1,4 +1,7 @@
-"""The form of Ask, Why and Compare. The address contains all of its fields, so that a view can be shared."""
+"""Ask, and the form and the cards that it shares with Why and Compare.
+
+The address contains all fields of the form, so that a view can be shared.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
 
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.limits import Limits
 from fivefold.service.problems import problem_of
 from fivefold.service.session import Session, recipe_named
@@ -18,6 +23,8 @@ from fivefold.values.access import Refused
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import EFFORTS, Candidate, Evidence
 from fivefold.values.times import as_utc
+from fivefold.web.inspector.memories import neighbours_of
+from fivefold.web.inspector.rendering import PageSession, address, page, push_address
 
 Text = Annotated[str, Query()]
 
@@ -198,3 +205,40 @@ def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
     if any(step.after > step.before for answer in answers for hit in answer for step in hit.candidate.steps):
         legend["later steps"] = "other"
     return list(legend.items())
+
+
+router = APIRouter()
+
+
+@router.get("/ask")
+def ask(request: Request, session: PageSession, question: PageQuestion) -> Response:
+    answer = answer_question(question, session, "recall")
+    recall, here, stats = answer.recall, address("/ask", session.namespace, question.state()), None
+    if not question.q:
+        with session.act("stats") as act:
+            stats = session.service.stats(session.caller, act.engine)
+    response = page(
+        request,
+        "ask.html",
+        answer.status,
+        question=question,
+        recall=recall,
+        error=answer.error,
+        cards=[] if recall is None else make_cards(recall),
+        legend=[] if recall is None else make_legend([recall]),
+        settings=session.engine().settings,
+        stats=stats,
+        recipes=known_recipes(),
+        efforts=EFFORTS,
+        state=question.state(),
+        back=here,
+    )
+    return push_address(request, response, here)
+
+
+@router.get("/ask/context")
+def context(request: Request, session: PageSession, id: Annotated[str, Query()]) -> Response:
+    """The turns before and after a memory in its session."""
+    with session.act("get", subject=id) as act:
+        turns = neighbours_of(act.engine, act.engine.get(id))
+    return page(request, "ask_context.html", turns=[turn for turn in turns if turn is not None])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from types import UnionType
@@ -15,9 +16,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fivefold.errors import DiskFull
 from fivefold.service.audit import subject_of
-from fivefold.service.idempotency import PendingRequest
-from fivefold.service.problems import problem
+from fivefold.service.idempotency import PendingRequest, StoredResponse
+from fivefold.service.problems import DoneWithoutRoom, problem
 from fivefold.service.session import Action, Session
 from fivefold.service.write_queue import QueuedWrite
 from fivefold.values.access import Role
@@ -25,7 +27,6 @@ from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
 from fivefold.web.connections import LINES, body_file
-from fivefold.web.idempotency import REPLAYED, run_once
 from fivefold.web.problems import ProblemError
 
 P = ParamSpec("P")
@@ -37,6 +38,8 @@ JSON = "application/json"
 
 QUEUED = 202
 """The status of a write that is accepted and stored later."""
+
+KEY_HEADER, REPLAYED = "idempotency-key", "idempotent-replayed"
 
 FALSE = ("false", "0", "off", "no", "f", "n")
 
@@ -217,7 +220,7 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
     service, namespace = action.service, action.session.namespace
     assert namespace is not None
     keeps = operation.action != "forget"  # the answer is what was forgotten
-    under_key = partial(run_once, action, request, namespace)
+    under_key = partial(_run_once, action, request, namespace)
     if operation.takes != LINES:
         # A write that is stored later takes no turn among those that are stored now.
         queued = operation.queues and request.query_params.get("wait", "").lower() in FALSE
@@ -228,3 +231,49 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
         request.state.lines = path
         async with service.writers:
             return await under_key(digest, do)
+
+
+async def _run_once(
+    action: Action,
+    request: Request,
+    namespace: str,
+    digest: bytes | None,
+    do: Callable[[PendingRequest | None], Awaitable[Response]],
+    keeps: bool = True,
+) -> Response:
+    """What `do` answers, or what it answered the first time under this key.
+
+    Without a digest the body is hashed. Without `keeps` the answer is not stored; a second request learns only that it
+    was answered.
+    """
+    key = request.headers.get(KEY_HEADER)
+    if key is None:
+        return await do(None)
+    store = action.service.idempotency
+    scope = f"{action.caller.key_id or 'here'} {request.method} {request.scope['path']}"
+    body = b"" if digest else request.scope["query_string"] + b"\n" + await request.body()
+
+    def begin() -> StoredResponse | PendingRequest:
+        if action.confirm is not None:
+            action.confirm()
+        return store.begin(namespace, scope, key, digest or hashlib.sha256(body).digest())
+
+    pending = await run_in_threadpool(begin)
+    if isinstance(pending, StoredResponse):
+        if pending.body is None:
+            message = (
+                "this was done before; a memory in its response has been forgotten since, and the response with it"
+            )
+            raise ProblemError(problem("answer-forgotten", message))
+        return Response(pending.body, pending.status, {REPLAYED: "true"}, "application/json")
+    try:
+        response = await do(pending)
+    except Exception:
+        await run_in_threadpool(store.abandon, pending)
+        raise
+    answer = StoredResponse(response.status_code, bytes(response.body).decode() if keeps else None)
+    try:
+        await run_in_threadpool(store.finish, pending, answer)
+    except DiskFull:
+        raise DoneWithoutRoom("the answer under its Idempotency-Key") from None
+    return response
