@@ -298,7 +298,7 @@ def test_a_life_of_ones_own_is_asked(talk: str, command: Command) -> None:
 def test_shipped_lives_come_with_changes(talk: str, command: Command) -> None:
     found = command("bench", "everyday", "--recipes", "bm25", "--json", *QUICK).json
     assert found["lives"]["part"] == "report"
-    assert len(found["lives"]["names"]) == 4
+    assert len(found["lives"]["names"]) == 8
     assert [item["person"] for item in found["changes"]] == ["first", "third"]
 
 

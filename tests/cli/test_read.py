@@ -37,7 +37,7 @@ def test_recall_as_json_has_the_trace_only_when_asked(small: Small, command: Com
 def test_understand_shows_how_a_question_is_read(small: Small, command: Command) -> None:
     ran = command("understand", "what did Mrs Okafor say last week?", "--now", "2025-02-01", "--store", small.path)
     assert ran.out.startswith("what did Mrs [Okafor = Okafor] say [last week = ")
-    assert "'last week' is 2025-01-25 00:00 to 2025-02-01 00:00 UTC" in ran.out
+    assert "'last week' is 2025-01-20 00:00 to 2025-01-27 00:00 UTC" in ran.out
     earlier = ("--history", "hello", "--store", small.path, "--json")
     assert command("understand", "and her?", *earlier).json["history"] == ["hello"]
 

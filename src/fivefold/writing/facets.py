@@ -25,8 +25,8 @@ def keeps_facets(source: Reader | Writer) -> bool:
     return source.admin.learned_value(FACET_VECTORS) is not None
 
 
-def add_facets(drafts: Iterable[Draft], model: Embedder) -> None:
-    """Give drafts with vectors those of their facets, if they lack them."""
+def add_facets(drafts: Iterable[Draft], model: Embedder, source: Reader | Writer) -> None:
+    """Give drafts with vectors those of their facets, if they lack them and the namespace keeps them up."""
     lacking = [
         (item, facet, passage)
         for item in drafts
@@ -34,6 +34,8 @@ def add_facets(drafts: Iterable[Draft], model: Embedder) -> None:
         for facet, passage in late_passages(item.memory, item.extraction.facets).items()
         if facet not in item.vectors.fields
     ]
+    if not lacking or not keeps_facets(source):
+        return
     readings = read_passages(model, [passage for _, _, passage in lacking])
     for (item, facet, _), reading in zip(lacking, readings, strict=True):
         item.vectors = replace(item.vectors, fields={**item.vectors.fields, facet: reading.vector})

@@ -35,7 +35,7 @@ from fivefold.writing.draft import (
     refuse_secrets,
     without_secrets,
 )
-from fivefold.writing.facets import add_facets, keeps_facets
+from fivefold.writing.facets import add_facets
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.relations import (
@@ -142,13 +142,11 @@ def embed(
 ) -> None:
     """Give vectors to the drafts that are not stored yet; a turn is read with the one before it."""
     find_turns_before(drafts, reader, model)
-    facets = keeps_facets(reader)
     for start in range(0, len(drafts), MAX_EMBEDDED_RECORDS):
         part = drafts[start : start + MAX_EMBEDDED_RECORDS]
         new = new_drafts(part, reader)
         embed_drafts(new, model)
-        if facets:
-            add_facets(new, model)
+        add_facets(new, model, reader)
         advance(len(part))
 
 
@@ -166,7 +164,7 @@ def store(
             mentions = [mention for item in drafts for mention in item.extraction.mentions]
             txn.memories.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
             look_up_forgotten(drafts, txn)
-            keep_up_facets(drafts, txn, model)
+            add_facets(drafts, model, txn)  # those that a recipe has asked for since the drafts were embedded
             for item in drafts:
                 merge_or_add(item, txn, report, model)
             follow_new_turns(drafts, txn, model)
@@ -184,12 +182,6 @@ def store(
         embed(drafts, namespace.reader, current)
         return store(drafts, namespace, current, found, at_end)
     return report
-
-
-def keep_up_facets(drafts: Sequence[Draft], txn: Writer, model: Embedder) -> None:
-    """Read the facets that a recipe has asked for since the drafts were embedded."""
-    if keeps_facets(txn):
-        add_facets(drafts, model)
 
 
 def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedder) -> None:

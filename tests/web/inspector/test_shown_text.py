@@ -17,7 +17,7 @@ TEXT = '<script>alert("tea")</script> & tea'
 
 
 def written(text: str, match: PassageMatch) -> str:
-    template = '{% import "parts.html" as parts with context %}{{ parts.words(text | passage_of(match)) }}'
+    template = '{% import "parts.html" as parts with context %}{{ parts.words(text | marked_passage(match)) }}'
     return environment().from_string(template).render(text=text, match=match, namespace="")
 
 
