@@ -14,7 +14,8 @@ from fivefold.values.reports import BY_HAND, Report, Sweep
 from fivefold.values.times import content_hash
 from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.draft import Draft, ReportBuilder, embed_drafts
-from fivefold.writing.pipeline import embed, extract, keep_up_facets, merge_or_add
+from fivefold.writing.facets import add_facets
+from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.queue_entries import waiting_memory
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.relations import find_relations, relate, replace_statements
@@ -49,7 +50,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     with namespace.transaction(model) as txn:
         if txn.memories.get(old.id) != old:
             return False
-        keep_up_facets([item], txn, model)
+        add_facets([item], model, txn)
         txn.statements.reinstate_ended_by(old.row)
         txn.memories.replace(old.row, item.entry())
         txn.statements.end_superseded(old.row)
@@ -108,7 +109,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
         if old is None:
             raise NotFound(f"namespace {namespace.name!r} has no memory {old_id!r}")
         _check_supersedable(old)
-        keep_up_facets([item], txn, model)
+        add_facets([item], model, txn)
         merge_or_add(item, txn, report, model)
         follow_new_turns([item], txn, model)
         new = txn.memories.get(item.memory.id) if item.memory.id in report.stored else None
