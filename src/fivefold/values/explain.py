@@ -46,7 +46,7 @@ _BY_ROUTE = {
     "window": "is from that time",
     "parts": "answers a part of the question",
     "standing": "applies to what is asked for",
-    "turns": "was said next to a turn that matches",
+    "turns": "is among the last things said",
     "recency": "is recent",
     "frequency": "is used often",
     "associative": "comes to mind with what matches",
@@ -73,7 +73,8 @@ def short_reason(candidate: Candidate) -> str:
     for word in filter(_is_same, words):
         said.setdefault(word.memory.casefold(), f"“{word.memory}”")
     same = f"says {', '.join(list(said.values())[:SHOWN_WORDS])}" if said else ""
-    time = _BY_ROUTE["window"] if any(item.route == "window" for item in candidate.evidence) else ""
+    routes = {item.route for item in candidate.evidence}
+    time = next((_BY_ROUTE[route] for route in ("turns", "window") if route in routes), "")
     if same or time:
         return "; ".join(filter(None, (same, time)))
     near = max((word for word in words if word.similarity >= NEAR), key=lambda word: word.similarity, default=None)
