@@ -8,6 +8,7 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 BENCH := $(VENV)/.bench
 TRAIN := $(VENV)/.train
+DOCS := $(VENV)/.docs
 # Tests without a server, a browser, a killed process or training.
 QUICK := not slow and not postgres and not browser
 # Processes that share the tests, one more than cores: tests also wait, for disks, servers and pages.
@@ -25,7 +26,7 @@ EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
 LIVES ?= report
 
-.PHONY: audit sbom demo race check test test-training browser lint format clean
+.PHONY: audit docs sbom demo race check test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -68,6 +69,11 @@ audit: $(DEV)
 	@$(BIN)/python -m pip freeze --exclude-editable >$(VENV)/packages.txt
 	$(VENV)/audit/bin/pip-audit --strict --disable-pip --no-deps -r $(VENV)/packages.txt
 
+# The pages with search and a reference made from docstrings, in out/site.
+docs: $(DOCS)
+	@$(BIN)/python docs/make_site.py
+	@$(BIN)/zensical build
+
 sbom: $(DEV)
 	@$(BIN)/python docs/make_sbom.py $(EXTRAS)
 
@@ -94,6 +100,10 @@ $(DEV): $(BENCH)
 
 $(TRAIN): $(DEV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[train]' 'torch==2.13.0'
+	@touch $@
+
+$(DOCS): $(CORE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 clean:

@@ -215,11 +215,25 @@ def test_make_targets_of_the_readme_have_a_recipe() -> None:
         assert [line for line in done.stdout.splitlines() if line and not line.startswith("make")], target
 
 
-def test_the_extras_of_the_readme_exist() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
+def test_the_page_on_installing_names_every_extra() -> None:
+    text = (ROOT / "docs" / "install.md").read_text("utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert set(re.findall(r"pip install '\.\[([a-z-]+)\]'", text)) == set(extras) - {"dev", "testing"}
-    assert ". .venv/bin/activate" in text
+    rows = "".join(re.findall(r"^\| (`.*?) \|", text.split("## ")[0], re.MULTILINE))
+    assert set(re.findall(r"`([a-z-]+)`", rows)) == set(extras) - {"all", "dev", "docs"}
+    for page in (ROOT / "README.md", ROOT / "docs" / "install.md"):
+        assert "pip install '.[all]'" in page.read_text("utf-8")
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    named = set(re.findall(r"(\S+\.md)$", menu, re.MULTILINE))
+    trained = {f"trained-{page.parent.name}.md" for page in (ROOT / "training").glob("*/README.md")}
+    assert named == {page.name for page in (ROOT / "docs").glob("*.md")} | trained | {
+        "index.md",
+        "api.md",
+        "contributing.md",
+        "changelog.md",
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
