@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
+from fivefold.cli.app import COMMAND_GROUPS, command_tree
 from tests.support.shell import Command, Small, clean, process
 
 pytestmark = pytest.mark.slow
@@ -240,3 +241,8 @@ def test_output_can_be_piped_into_head(sample_path: str) -> None:
         ["sh", "-c", line, "sh", sys.executable, sample_path], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+
+
+def test_every_command_is_in_one_group_of_the_help() -> None:
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(command_tree().commands)  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from fivefold.cli.output import complain, kind, phrase, print_json, say
@@ -73,8 +74,33 @@ NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespa
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text")]
 FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in full")]
 
+COMMAND_GROUPS = {
+    "Everyday": ("add", "recall", "context", "chat", "update", "forget", "pin", "unpin", "used", "demo"),
+    "Look inside": ("explain", "understand", "plan", "weights", "get", "list", "sessions", "stats", "graph", "health"),
+    "Put right": ("supersede", "reinstate", "sweep", "doctor", "maintain", "reembed", "settings", "namespaces"),
+    "Move data": ("import", "export", "migrate", "backup", "restore"),
+    "Serve": ("serve", "mcp", "hook", "keys", "audit", "db"),
+    "Tune and measure": ("recipes", "train", "evaluate", "bench"),
+}
+"""The commands as the help lists them; those of other packages come last."""
+
+
+class _GroupedHelp(TyperGroup):
+    """Lists the commands in groups, each with its whole description."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        listed = {name for names in COMMAND_GROUPS.values() for name in names}
+        others = {"From other packages": tuple(name for name in self.commands if name not in listed)}
+        for title, names in (COMMAND_GROUPS | others).items():
+            rows = [(name, self.commands[name].get_short_help_str(400)) for name in names if name in self.commands]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="fivefold",
+    cls=_GroupedHelp,
     help="Long-term memory for AI agents: remember, recall, and see why each memory came back.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -21,7 +21,7 @@ QUESTIONS = ("q01", "q04", "q07", "q36", "q17", "q24")
 
 @app.command()
 def demo(
-    k: Annotated[int, typer.Option("-k", help="Memories shown for each question")] = 3,
+    k: Annotated[int, typer.Option("-k", help="Memories shown for each question")] = 1,
     store: Annotated[
         str | None,
         typer.Option("--store", help="Keep the sample in this file [default: a temporary one]", callback=named_store),
@@ -48,7 +48,7 @@ def demo(
     sessions = len({record["session_id"] for record in records if record.get("session_id")})
     terminal.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
     if report.stored:
-        terminal.report(report)
+        terminal.line(f"{len(report.stored)} memories stored; {len(report.superseded)} of them replace an earlier one.")
     else:
         terminal.line(f"All {len(records)} memories were in {path} already; nothing was added.")
     for answer in answers:
