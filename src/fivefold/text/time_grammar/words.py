@@ -39,7 +39,9 @@ _PARTS = {
     "{unit}": r"(?P<unit>hour|day|week|month|year)s?",
     "{season}": "(?P<season>spring|summer|autumn|fall|winter)",
     "{holiday}": "(?P<holiday>christmas (?:eve|day)|christmas|xmas|new year(?:['’]?s)? (?:eve|day)|new year(?:['’]s|s)?"
-    "|good friday|easter (?:sunday|monday)|easter|halloween|valentine(?:['’]?s)?(?: day)?|thanksgiving)",
+    "|boxing day|palm sunday|good friday|easter (?:sunday|monday)|easter|whitsun|pentecost|halloween|bonfire night"
+    "|valentine(?:['’]?s)?(?: day)?|thanksgiving)",
+    "{hour word}": "|".join(word for word, hour in NUMBERS.items() if 1 <= hour <= 12 and len(word) > 2),
     "{which}": r"(?:(?P<which>last|this past|this coming|this|past|previous|next|every|each|any|most|some|coming"
     r"|first|second|third|fourth) )?",
     "{part of}": r"(?:(?:the )?(?P<part>very beginning|beginning|start|middle|end|early|mid|late|later|earlier)"
@@ -257,6 +259,10 @@ def is_quarter(cue: str) -> bool:
 def is_holiday(cue: str) -> bool:
     cue = cue.removesuffix(" the")
     return cue in _ANY_CUE or cue in {"at", "over", "around", "on", "during", "by", "in"}
+
+
+def is_days_off(cue: str) -> bool:
+    return cue.removesuffix(" the") in {"over", "during", "since", "before", "after", "in"}
 
 
 def is_day_of_its_own(match: re.Match[str]) -> bool:
