@@ -509,6 +509,7 @@ MEANT = [
     ("what does June hold for us", "2025-06-01", "2025-07-01"),
     ("what does July look like", "2025-07-01", "2025-08-01"),
     ("what did March bring", "2025-03-01", "2025-04-01"),
+    ("what did I get up to last weekend", "2025-06-07", "2025-06-09"),
     ("what have I been up to lately", "2025-05-12T15:30", NOW_TEXT),
 ]
 

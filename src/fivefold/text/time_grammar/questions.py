@@ -170,7 +170,8 @@ _BEFORE = compile_pattern(
     r"|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
     r"|(?P<near>early|mid|late)))"
     r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|month|year)s? (?P<direction>before|after))"
-    r"|(?P<word>ever since|since|up until|until|till|up to|by|prior to|before|after|from|between|to|and|n|or|through"
+    r"|(?<!get\x20)(?<!gets\x20)(?<!got\x20)(?<!getting\x20)(?<!been\x20)(?<!was\x20)(?<!were\x20)(?P<to>up to)"
+    r"|(?P<word>ever since|since|up until|until|till|by|prior to|before|after|from|between|to|and|n|or|through"
     r"|throughout|around|in|on|at|during|over|within|of|for))"
     r"(?P<the> the)?(?: |(?<=mid|rly|ate)-)"
     r"|(?P<dash> ?[-–—] ?)"
@@ -229,7 +230,7 @@ def _phrases_before(text: str) -> dict[int, Phrase]:
     """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
     matches = {}
     for match in _BEFORE.finditer(text):
-        word = lower(match["word"])
+        word = lower(match["word"] or match["to"])
         word = "-" if match["dash"] else _SAME.get(word, word)
         matches[match.end()] = Phrase(match.start(), match, word, the=bool(match["the"]))
         if match["the"]:

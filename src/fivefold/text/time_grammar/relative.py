@@ -283,7 +283,7 @@ def rolling(match: re.Match[str], saying: Saying) -> Span:
     return saying.days(back(saying.today, count, unit), saying.today + DAY)
 
 
-@asked("recently lately", r"(?<!most\x20)(?<!more\x20)(?<!how\x20)(?:up to )?(?:recently|lately)")
+@asked("recently lately", r"(?<!most\x20)(?<!more\x20)(?<!how\x20)(?:recently|lately)")
 def recently(match: re.Match[str], question: Question) -> Span:
     return Span(question.ago(question.settings.recent_days, "day"), question.now)
 
