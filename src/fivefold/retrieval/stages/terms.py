@@ -16,7 +16,7 @@ from fivefold.retrieval.relations import Replacements, inherited, replacements_a
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
-from fivefold.values.query import TURNS, EntityRef
+from fivefold.values.query import TURNS, DemandKind, EntityRef
 from fivefold.values.recall_trace import Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
@@ -65,6 +65,10 @@ IN_TALK = 0.42
 TURNS_DECIDE = 4.0
 """What a turn counts more if the question asks for nothing but turns; its place counts twice then."""
 
+WHAT_HAPPENED = 3.0
+"""What a time besides a subject counts if the question asks what happened then, and not for a state or a list."""
+
+_BEYOND_A_TIME: tuple[DemandKind, ...] = ("past", "current", "suggestion", "list", "count")
 _ANSWERS = "assistant"
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
@@ -313,7 +317,8 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
     hits = table.found[0].get("window", {})
     notes = [(hits[i].note or "") if i in hits else "" for i in range(len(table.candidates))]
     said = table.column("said" in note for note in notes)
-    sure = np.float32(1.0 if decides or not table.people else IN_TALK)
+    what_happened = not table.query.demand(*_BEYOND_A_TIME)
+    sure = np.float32(1.0 if decides else IN_TALK if table.people else WHAT_HAPPENED if what_happened else 1.0)
     return np.asarray(
         sure * (said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0))
     )
