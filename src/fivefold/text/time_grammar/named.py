@@ -7,7 +7,7 @@ from calendar import monthrange
 from dataclasses import replace
 from datetime import date
 
-from fivefold.text.calendar_words import MONTH_WORDS, month_number, weekday_number
+from fivefold.text.calendar_words import MONTH_WORDS, WEEKDAY_WORDS, month_number, weekday_number
 from fivefold.text.time_grammar.periods import DAY, MONTH, THIRDS, Calendar, Reading, Span, later
 from fivefold.text.time_grammar.questions import Question, asked
 from fivefold.text.time_grammar.relative import both
@@ -356,12 +356,19 @@ def latest_day_of_month(match: re.Match[str], question: Question) -> Reading | N
     return question.recurring("", "day", question.monthly(int(match["day"])), is_weekday_cue, MONTH)
 
 
+_NEAR_ENOUGH = 45 * DAY
+"""How far away a weekday with a bare number may be."""
 _ORDINAL = r"(?P<day>\d{1,2})(?:st|nd|rd|th)"
-_WEEKDAY = "(?P<weekday>{any weekday}),? "
+_WEEKDAY = "(?P<weekday>{short weekday}),? "
 
 
 @told("st nd rd th", rf"(?:{_WEEKDAY})?the {_ORDINAL}(?:{{to}}(?:the )?(?P<last>\d{{1,2}})(?:st|nd|rd|th))?")
 @told("st nd rd th", rf"{_WEEKDAY}{_ORDINAL}(?P<last>)?")
+@told(
+    f"{WEEKDAY_WORDS} mon tue tues wed weds thu thur thurs fri sat sun",
+    rf"{_WEEKDAY}(?P<day>[1-9]|[12]\d|3[01])(?P<last>)(?! ?(?:[-–:.,/]?\d|[-–:/]|am|pm|h|o['’]clock|to|till|until)(?![a-z])"
+    r"|[-–:/%]| (?:of )?{any month})" + COUNTED,
+)
 @told(ORDINAL_WORDS, rf"(?:{_WEEKDAY}|(?<=on\x20)|(?<=by\x20)|(?<=until\x20)|(?<=from\x20))the {{day word}}(?P<last>)?")
 def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
     """The 14th of this month or one next to it, as the tense says; "the 3rd floor" and "the 2nd time" are no days."""
@@ -372,5 +379,11 @@ def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
     days = [month.replace(day=number) for month in months if 1 <= number <= monthrange(month.year, month.month)[1]]
     if weekday:
         days = [day for day in days if day.weekday() == weekday_number(weekday)]
+        if match[0][-1].isdecimal():  # "Monday 12", and not a number of something else
+            days = [day for day in days if abs(day - saying.today) < _NEAR_ENOUGH]
+            if not days:
+                return saying.day(
+                    saying.weekday(weekday_number(weekday), saying.tense(*match.span()) or saying.story())
+                )
     first = saying.choose(days, saying.tense(*match.span()) or ("future" if weekday else ""))
     return saying.days(first, first.replace(day=int(match["last"] or number)) + DAY)

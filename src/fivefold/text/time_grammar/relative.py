@@ -394,7 +394,7 @@ def within(match: re.Match[str], question: Question) -> Reading | None:
 
 
 _PLURALS = " ".join(f"{word}s" for word in WEEKDAY_WORDS.split())
-_ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed thu thur thurs fri sat sun"
+_ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed weds thu thur thurs fri sat sun"
 _WEEK_DAYS = {"last": -7, "previous": -7, "this": 0, "next": 7, "coming": 7}
 _OF = compile_pattern(" of | in {any month}")
 
@@ -447,6 +447,8 @@ def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
         past = saying.tense(*place) == "past" and ahead
         return saying.day(today + DAY * (ahead - 7 if past else ahead))
     if saying.is_alone(*place):
+        if match.string[place[1] : place[1] + 1] == ":":  # a heading
+            return saying.day(saying.weekday(number, saying.story()))
         return saying.day(saying.weekday(number, "")) if word_before(match.string, place[0]) in ("on", "by") else None
     if saying.is_habit(*place):
         return None

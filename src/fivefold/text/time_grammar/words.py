@@ -30,7 +30,7 @@ _PARTS = {
     "{any month}": rf"(?:{_MONTH})(?!\w)",
     "{month word}": f"(?:{_MONTH})",
     "{any weekday}": WEEKDAY,
-    "{short weekday}": f"(?:{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)",
+    "{short weekday}": f"(?:{WEEKDAY}|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)",
     "{day}": r"(?<![0-9.,:/#])(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{last day}": r"(?P<last>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{day word}": f"(?P<day>{'|'.join(sorted(_DAY_WORDS, key=len, reverse=True))})",
@@ -187,7 +187,7 @@ _THINGS = re.compile(
 _NO_DAY = re.compile(
     r"\s(?!(?:at|in|and|or|for|to|till|until|from|with|we|i|he|she|they|it|my|our|the|is|was|will|this|next|last"
     r"|because|but|so|if|when|then|around|after|before|instead|works|morning|afternoon|evening|night|please|again|as"
-    r"|by)\b)\w|\s+of\b|['’]s\b|-\w",
+    r"|by|now|too|also|still|already)\b)\w|\s+of\b|['’]s\b|-\w",
     re.IGNORECASE,
 )
 
