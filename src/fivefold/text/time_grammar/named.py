@@ -366,8 +366,8 @@ _WEEKDAY = "(?P<weekday>{short weekday}),? "
 @told("st nd rd th", rf"{_WEEKDAY}{_ORDINAL}(?P<last>)?")
 @told(
     f"{WEEKDAY_WORDS} mon tue tues wed weds thu thur thurs fri sat sun",
-    rf"{_WEEKDAY}(?P<day>[1-9]|[12]\d|3[01])(?P<last>)(?! ?(?:[-–:.,/]?\d|[-–:/]|am|pm|h|o['’]clock|to|till|until)(?![a-z])"
-    r"|[-–:/%]| (?:of )?{any month})" + COUNTED,
+    rf"{_WEEKDAY}(?P<day>[1-9]|[12]\d|3[01])(?P<last>)"
+    r"(?! ?(?:[-–:.,/]?\d|[-–:/]|am|pm|h|o['’]clock|to|till|until)(?![a-z])|[-–:/%]| (?:of )?{any month})" + COUNTED,
 )
 @told(ORDINAL_WORDS, rf"(?:{_WEEKDAY}|(?<=on\x20)|(?<=by\x20)|(?<=until\x20)|(?<=from\x20))the {{day word}}(?P<last>)?")
 def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
