@@ -156,12 +156,15 @@ def test_turns_count_by_their_place() -> None:
 
 @pytest.mark.parametrize(
     ("decides", "name", "values"),
-    [(True, "window_only", [1.0, 0.1875, 1.75, 0.0]), (False, "window", [1.0, 0.25, 2.0, 0.0])],
+    [(True, "window_only", [1.0, 0.1875, 1.75, 0.0]), (False, "window", [3.0, 0.75, 6.0, 0.0])],
 )
 def test_a_time_counts_by_what_was_said_in_it_and_by_what_names_it(
     decides: bool, name: str, values: list[float]
 ) -> None:
-    """1 if it was said then; if it names the time, the score of the route, and ¾ of that if the time alone decides."""
+    """1 if it was said then; if it names the time, the score of the route, and ¾ of that if the time alone decides.
+
+    Three times as much if the question asks what happened then.
+    """
     candidates = [
         found(1, notes={"window": SAID_IN_WINDOW}, window=1.0),
         found(2, notes={"window": NAMES_WINDOW}, window=0.25),
@@ -170,6 +173,19 @@ def test_a_time_counts_by_what_was_said_in_it_and_by_what_names_it(
     ]
     assert columns(candidates, search(window=WEEK, demands=[demand("window", decides)])) == {name: values}
     assert columns(candidates, search(window=WEEK)) == {}
+
+
+def test_a_time_to_come_counts_by_what_names_it_and_still_holds() -> None:
+    week = Window(NOW, NOW + timedelta(days=7), "next week")
+    candidates = [
+        found(1, notes={"window": SAID_IN_WINDOW}, window=1.0),
+        found(2, notes={"window": NAMES_WINDOW}, window=1.0),
+        of(3, event_at=aged(9), valid_to=aged(2)),
+    ]
+    found_columns = columns(candidates, search(window=week, demands=[demand("window", True)]))
+    assert found_columns["window_only"] == [0.5, 0.75, 0.0]
+    assert found_columns["holds"][2] < found_columns["holds"][1] == 0.0
+    assert columns(candidates, search(window=week, demands=[demand("window")]))["window"] == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(

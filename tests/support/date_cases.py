@@ -36,6 +36,12 @@ CASES: dict[str, str] = {
     "I booked the vet on Monday": "2025-06-09",
     "They moved the viewing to Thursday": "2025-06-12",
     "The launch was postponed until Friday": "2025-06-13",
+    "The poster is due fri 20th 4pm": "2025-06-20",
+    "Dentist weds 18, 4pm": "2025-06-18",
+    "I take hers of Thursday 19": "2025-06-19",
+    "He lands at 11:20 on the 24th now": "2025-06-24",
+    "saturday: kayaks with Farah. He fell in, in his good shirt": "2025-06-07",
+    "28 December noted for the baby": "2025-12-28",
     # bare weekdays
     "Piano lesson Thursday at 5": "2025-06-12",
     "Saturday we went to the lake": "2025-06-07",

@@ -469,6 +469,65 @@ how long until Easter?
 """.strip().splitlines()
 
 
+MEANT = [
+    # as people mean it, asked on Wednesday, 11 June 2025 at half past three
+    ("what happened in the last fortnight", "2025-05-28T15:30", NOW_TEXT),
+    ("what is on in the next fortnight", "2025-06-11", "2025-06-26"),
+    ("what did I say a fortnight ago today", "2025-05-28", "2025-05-29"),
+    ("what did I say exactly a year ago", "2024-06-11", "2024-06-12"),
+    ("what did I tell you half an hour ago", "2025-06-11T14:45", "2025-06-11T15:15"),
+    ("what did I tell you in the last half hour", "2025-06-11T15:00", NOW_TEXT),
+    ("what happened half a year ago", "2024-11-26", "2024-12-26"),
+    ("what was I doing this time last year", "2024-06-04", "2024-06-19"),
+    ("what happened on this day last year", "2024-06-11", "2024-06-12"),
+    ("what did I do two Fridays ago", "2025-05-30", "2025-05-31"),
+    ("what did I do two Wednesdays ago", "2025-05-28", "2025-05-29"),
+    ("what did we do two weekends ago", "2025-05-31", "2025-06-02"),
+    ("what do I have on Monday to Friday next week", "2025-06-16", "2025-06-21"),
+    ("what is on Thursday of next week", "2025-06-19", "2025-06-20"),
+    ("what is on next week on Thursday", "2025-06-19", "2025-06-20"),
+    ("what did I do on Monday this week", "2025-06-09", "2025-06-10"),
+    ("what is on Friday week?", "2025-06-20", "2025-06-21"),
+    ("what is on a week on Friday", "2025-06-20", "2025-06-21"),
+    ("what is on a week from today", "2025-06-18", "2025-06-19"),
+    ("what is on the week after next", "2025-06-23", "2025-06-30"),
+    ("what is on the weekend after next", "2025-06-28", "2025-06-30"),
+    ("what did I say at the start of the week", "2025-06-09", "2025-06-11"),
+    ("what happened in the middle of last week", "2025-06-04", "2025-06-07"),
+    ("what did I do in the first weekend of May", "2025-05-03", "2025-05-05"),
+    ("what happened between the 3rd and the 9th", "2025-06-03", "2025-06-10"),
+    ("what did I do from the 3rd to the 9th", "2025-06-03", "2025-06-10"),
+    ("what did I say this morning before ten", "2025-06-11", "2025-06-11T10:00"),
+    ("what did I say yesterday evening after half", "2025-06-10T18:00", "2025-06-11"),
+    ("what did I say yesterday evening after eight", "2025-06-10T20:00", "2025-06-11"),
+    ("what did I do yesterday before 3 pm", "2025-06-10", "2025-06-10T15:00"),
+    ("what happened over Easter weekend", "2025-04-18", "2025-04-22"),
+    ("what did we do over the holidays", "2024-12-24", "2025-01-02"),
+    ("what did I do on Boxing Day", "2024-12-26", "2024-12-27"),
+    ("where were we at Whitsun", "2025-06-07", "2025-06-10"),
+    ("what did we do on Palm Sunday", "2025-04-13", "2025-04-14"),
+    ("what does June hold for us", "2025-06-01", "2025-07-01"),
+    ("what does July look like", "2025-07-01", "2025-08-01"),
+    ("what did March bring", "2025-03-01", "2025-04-01"),
+    ("what did I get up to last weekend", "2025-06-07", "2025-06-09"),
+    ("what have I been up to lately", "2025-05-12T15:30", NOW_TEXT),
+]
+
+
+@pytest.mark.parametrize(("text", "start", "end"), MEANT)
+def test_R8_a_time_is_what_people_mean_by_it(text: str, start: str, end: str) -> None:
+    window = find_window(text, NOW, BERLIN, reach="any", rolling=False)
+    assert window is not None
+    assert (window.start, window.end) == (local(start), local(end))
+
+
+@pytest.mark.parametrize("text", ["what is left to do by the end of the week", "what is due at the end of the week"])
+def test_the_end_of_a_week_may_lie_ahead(text: str) -> None:
+    window = find_window(text, NOW, BERLIN, reach="ahead", rolling=False)
+    assert window is not None
+    assert window.end == local("2025-06-16")
+
+
 @pytest.mark.parametrize("text", ["", " ", "?", *NOTHING])
 def test_no_expression(text: str) -> None:
     assert find_window(text, NOW, BERLIN) is None

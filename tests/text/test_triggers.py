@@ -16,9 +16,9 @@ from fivefold.text.time_grammar.questions import asked
 from fivefold.text.time_grammar.stored import told
 from tests.support.date_cases import CASES
 from tests.support.type_cases import TYPE_CASES
-from tests.text.test_time_of_questions import GOLDEN
+from tests.text.test_time_of_questions import GOLDEN, MEANT
 
-LABELLED = [*CASES, *(row[0] for row in GOLDEN), *(text for texts in TYPE_CASES.values() for text in texts)]
+LABELLED = [*CASES, *(row[0] for row in (*GOLDEN, *MEANT)), *(text for texts in TYPE_CASES.values() for text in texts)]
 SPLIT = re.compile(r"(?<=[.!?])\s+|\n+")
 
 

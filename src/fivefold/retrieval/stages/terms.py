@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
+from datetime import timedelta
 from functools import cache, cached_property, partial
 from math import log
 from typing import Annotated, Any, Literal
@@ -16,7 +17,7 @@ from fivefold.retrieval.relations import Replacements, inherited, replacements_a
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.values.fields import About, Between
-from fivefold.values.query import TURNS, EntityRef
+from fivefold.values.query import TURNS, DemandKind, EntityRef
 from fivefold.values.recall_trace import Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
@@ -65,6 +66,13 @@ IN_TALK = 0.42
 TURNS_DECIDE = 4.0
 """What a turn counts more if the question asks for nothing but turns; its place counts twice then."""
 
+WHAT_HAPPENED = 3.0
+"""What a time besides a subject counts if the question asks what happened then, and not for a state or a list."""
+
+SAID_AHEAD = 0.5
+"""What counts that a memory was said in the time asked about, if that is still to come."""
+
+_BEYOND_A_TIME: tuple[DemandKind, ...] = ("past", "current", "suggestion", "list", "count")
 _ANSWERS = "assistant"
 _LIKENESS = ("dense", "lexical", "late")
 """Routes that find by likeness; the others find by time or place."""
@@ -185,6 +193,18 @@ class Table:
         return vectors_of(self.memories, self.context)
 
     @cached_property
+    def time_decides(self) -> bool:
+        """Whether the question asks for a time and nothing else."""
+        demand = self.query.demand("window")
+        return demand is not None and demand.decides
+
+    @cached_property
+    def looks_ahead(self) -> bool:
+        """Whether the time asked about is still to come, or most of it."""
+        window, now = self.query.window, self.query.now
+        return window is not None and (window.start > now or window.end > now + timedelta(days=1))
+
+    @cached_property
     def near_best(self) -> Vector:
         return np.asarray(self.late >= self.late.max() - NEAR_LATE)
 
@@ -209,12 +229,12 @@ def term_table(pool: Pool, context: SearchContext) -> Matrix:
 
 
 def _alike(table: Table) -> Vector:
-    fused = table.fused - table.fused.max()
+    fused, subject = table.fused - table.fused.max(), 0.5 if table.time_decides else 1.0
     if table.statements:
         of_fused, of_cosine = STATEMENT_SCALES
-        return np.asarray(of_fused * fused + of_cosine * (table.dense - table.dense.max()))
+        return np.asarray(subject * (of_fused * fused + of_cosine * (table.dense - table.dense.max())))
     scale = FUSED_SCALE * (1 - 0.5 * table.people)  # in talk, late interaction counts by itself as well
-    return np.asarray(scale * fused)
+    return np.asarray(subject * scale * fused)
 
 
 def _words(table: Table) -> Vector:
@@ -313,10 +333,12 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
     hits = table.found[0].get("window", {})
     notes = [(hits[i].note or "") if i in hits else "" for i in range(len(table.candidates))]
     said = table.column("said" in note for note in notes)
-    sure = np.float32(1.0 if decides or not table.people else IN_TALK)
-    return np.asarray(
-        sure * (said + named * table.column("names" in note for note in notes) * table.route("window", missing=0.0))
-    )
+    what_happened = not table.looks_ahead and not table.query.demand(*_BEYOND_A_TIME)
+    sure = 1.0 if decides else IN_TALK if table.people else WHAT_HAPPENED if what_happened else 1.0
+    names = table.column("names" in note for note in notes) * table.route("window", missing=0.0)
+    if decides and table.looks_ahead:
+        said = SAID_AHEAD * said
+    return np.asarray(np.float32(sure) * (said + named * names))
 
 
 def _order(table: Table) -> Vector:
@@ -356,7 +378,7 @@ def _ahead(table: Table) -> Vector:
 def _holds(table: Table) -> Vector:
     """What was replaced counts less for the present and more for the past."""
     replaced, ended = table.replacements.replaced, table.replacements.ended
-    if table.query.demand("current"):
+    if table.query.demand("current") or (table.time_decides and table.looks_ahead):
         return -replaced - 0.7 * ended
     if table.query.demand("past"):
         return 0.6 * replaced + 0.3 * ended

@@ -112,7 +112,8 @@ new news else important special interesting big busy free like good have has had
 was were is are am will would shall should can could may might please pls hey hi hello ok okay again exactly actually
 really so far all whole entire every lot bit much many there what's whats who's whos when's whens where's wheres how's
 hows im ive i'd id u ur me you us we n abt about ever yet spend spent make made take took keep order memory memories
-conversation conversations session sessions lined still left todo due
+conversation conversations session sessions lined still left todo due hold holds bring brings brought look looks looking
+store report reports reported arrange arranged arrangements wrong finish ahead
 """
 """Words that a question about a time and nothing else is made of."""
 
@@ -121,7 +122,7 @@ day days night nights morning mornings afternoon evening evenings noon midnight 
 months year years quarter season spring summer autumn fall winter today tonight yesterday tomorrow tmrw now recently
 lately soon upcoming ahead ago before after since until till during between early late middle mid end start beginning
 first last next this that past previous coming following final rest second third fourth time times date christmas
-easter new eve other while later earlier back hour hours minute minutes
+easter new eve other while later earlier back hour hours minute minutes lunchtime
 """
 
 _EMPTY = frozenset((*_ASKING.split(), *_TIME.split(), *MONTH_NAMES, *WEEKDAY_NAMES, *NUMBERS))
@@ -469,7 +470,10 @@ def _of_state(asked: _LowerQuestion, kinds: set[DemandKind]) -> Iterator[Demand]
 
 def _past_words(asked: _LowerQuestion) -> re.Match[str] | None:
     was = asked.find("past tense") or not asked.find("present")
-    return asked.find("past") or asked.find("old" if was else "old and asked")
+    past = asked.find("past")
+    if past and _within_window(asked, past):  # "in the past week" is that week
+        past = None
+    return past or asked.find("old" if was else "old and asked")
 
 
 def _of_foreign(question: str, time: Time | None, language: str) -> Iterator[Demand]:

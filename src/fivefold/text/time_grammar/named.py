@@ -7,7 +7,7 @@ from calendar import monthrange
 from dataclasses import replace
 from datetime import date
 
-from fivefold.text.calendar_words import MONTH_WORDS, month_number, weekday_number
+from fivefold.text.calendar_words import MONTH_WORDS, WEEKDAY_WORDS, month_number, weekday_number
 from fivefold.text.time_grammar.periods import DAY, MONTH, THIRDS, Calendar, Reading, Span, later
 from fivefold.text.time_grammar.questions import Question, asked
 from fivefold.text.time_grammar.relative import both
@@ -20,6 +20,7 @@ from fivefold.text.time_grammar.words import (
     describes_a_thing,
     is_dated_month,
     is_day_of_month,
+    is_days_off,
     is_holiday,
     is_month,
     is_qualified_month,
@@ -46,6 +47,22 @@ def month(match: re.Match[str], at: Question | Saying) -> Reading | None:
         return at.months(year, number)
 
     return at.yearly(match, which, "month", make, lambda cue: is_month(text, start, end, cue))
+
+
+_HOLDS = r"(?: (?:hold|bring|have in store|look(?: like)?)(?!\w)| (?:looking|holding|bringing)(?!\w))"
+
+
+@asked(MONTH_WORDS, "(?:does|do|will|did|is) {month}(?=" + _HOLDS + ")")
+def month_as_subject(match: re.Match[str], question: Question) -> Reading | None:
+    """What June holds is what happens in it, as a month to come unless it "did"."""
+    number, did = month_number(match["month"]), lower(match[0]).startswith("did")
+    if question.reach == "past" or match["month"] == "may":
+        return None
+    reach = "this" if did else "next"
+    now = question.months(question.today.year, number)
+    if not did and now.start <= question.now < now.end:
+        return Reading(now, "month", explicit=True)
+    return question.yearly(match, reach, "month", lambda year: question.months(year, number))
 
 
 _MONTH_PART = (
@@ -133,7 +150,24 @@ def season_or_part(match: re.Match[str], saying: Saying) -> Reading | Span | Non
     return saying.part(found.span, "season", part) if found and part in THIRDS else found
 
 
-_HOLIDAY_WORDS = "christmas xmas year years friday easter halloween valentine valentines thanksgiving"
+_HOLIDAY_WORDS = (
+    "christmas xmas year years friday easter halloween valentine valentines thanksgiving boxing palm whitsun pentecost"
+    " bonfire"
+)
+
+
+@asked(
+    "weekend holidays break",
+    "{which}(?:(?P<easter>easter) weekend|(?P<christmas>(?:christmas|xmas|festive) (?:holidays|break))|holidays)"
+    "(?! (?:in|to)(?!\\w))",
+)
+def days_off(match: re.Match[str], question: Question) -> Reading | None:
+    """Easter weekend is no wider than Easter; "over the holidays" means those of Christmas."""
+    if question.reach == "past":
+        return None
+    name = "easter" if match["easter"] else "holidays"
+    accepts = None if match["christmas"] or match["easter"] else is_days_off
+    return question.yearly(match, lower(match["which"]), "days off", lambda year: question.holiday(year, name), accepts)
 
 
 @asked(_HOLIDAY_WORDS, "{which}{holiday}(?:,? (?:of )?{year})?")
@@ -310,18 +344,31 @@ def worded_short(match: re.Match[str], question: Question) -> Reading:
     return _exactly(question, _latest(question.today, match["short"], month, day))
 
 
-@asked("the", r"the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?=\s?(?:$|[?!.,;]))")
+@asked(
+    "the",
+    r"the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)"
+    r"(?=\s?(?:$|[?!.,;])|(?P<joined> (?:and|to|until|till) the [0-9]{1,2}(?:st|nd|rd|th)\b))",
+)
 def latest_day_of_month(match: re.Match[str], question: Question) -> Reading | None:
     """The last one begun: "on the 15th"."""
+    if match["joined"] and question.reach == "past":
+        return None
     return question.recurring("", "day", question.monthly(int(match["day"])), is_weekday_cue, MONTH)
 
 
+_NEAR_ENOUGH = 45 * DAY
+"""How far away a weekday with a bare number may be."""
 _ORDINAL = r"(?P<day>\d{1,2})(?:st|nd|rd|th)"
-_WEEKDAY = "(?P<weekday>{any weekday}),? "
+_WEEKDAY = "(?P<weekday>{short weekday}),? "
 
 
 @told("st nd rd th", rf"(?:{_WEEKDAY})?the {_ORDINAL}(?:{{to}}(?:the )?(?P<last>\d{{1,2}})(?:st|nd|rd|th))?")
 @told("st nd rd th", rf"{_WEEKDAY}{_ORDINAL}(?P<last>)?")
+@told(
+    f"{WEEKDAY_WORDS} mon tue tues wed weds thu thur thurs fri sat sun",
+    rf"{_WEEKDAY}(?P<day>[1-9]|[12]\d|3[01])(?P<last>)"
+    r"(?! ?(?:[-–:.,/]?\d|[-–:/]|am|pm|h|o['’]clock|to|till|until)(?![a-z])|[-–:/%]| (?:of )?{any month})" + COUNTED,
+)
 @told(ORDINAL_WORDS, rf"(?:{_WEEKDAY}|(?<=on\x20)|(?<=by\x20)|(?<=until\x20)|(?<=from\x20))the {{day word}}(?P<last>)?")
 def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
     """The 14th of this month or one next to it, as the tense says; "the 3rd floor" and "the 2nd time" are no days."""
@@ -332,5 +379,11 @@ def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
     days = [month.replace(day=number) for month in months if 1 <= number <= monthrange(month.year, month.month)[1]]
     if weekday:
         days = [day for day in days if day.weekday() == weekday_number(weekday)]
+        if match[0][-1].isdecimal():  # "Monday 12", and not a number of something else
+            days = [day for day in days if abs(day - saying.today) < _NEAR_ENOUGH]
+            if not days:
+                return saying.day(
+                    saying.weekday(weekday_number(weekday), saying.tense(*match.span()) or saying.story())
+                )
     first = saying.choose(days, saying.tense(*match.span()) or ("future" if weekday else ""))
     return saying.days(first, first.replace(day=int(match["last"] or number)) + DAY)

@@ -38,6 +38,8 @@ _MONTH_CUTS = (11, 21)
 """The thirds of a month are days 1-10, 11-20 and 21 to the end (R8)."""
 _WEEK_PARTS = {"week": (0, 7), "weekend": (5, 2)}
 """Days after Monday, and length."""
+_WEEK_THIRDS = ((0, 2), (2, 5), (4, 7))
+"""First and last day after Monday of an early, a middle and a late part of a week."""
 _MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120}
 _FIXED_HOLIDAYS = {
     "christmas eve": (12, 24, 1),
@@ -47,12 +49,17 @@ _FIXED_HOLIDAYS = {
     "new year eve": (12, 31, 1),
     "new year day": (1, 1, 1),
     "new year": (12, 31, 2),
+    "boxing day": (12, 26, 1),
+    "holidays": (12, 24, 9),
     "halloween": (10, 31, 1),
+    "bonfire night": (11, 5, 1),
     "valentine": (2, 14, 1),
     "valentine day": (2, 14, 1),
 }
-"""First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day."""
+"""First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day; "the
+holidays" are from Christmas Eve to New Year's Day."""
 _EASTER_DAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
+_EASTER_DAYS |= {"palm sunday": (-7, 1), "whitsun": (48, 3), "pentecost": (48, 3)}
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""
 
 
@@ -220,6 +227,9 @@ class Calendar:
         if part.endswith(" days"):
             part = _ENDS[part.split(maxsplit=1)[0]]
         first = self.day_of(span.start)
+        if unit == "week" and part in THIRDS and first.weekday() == 0:
+            begin, end = _WEEK_THIRDS[THIRDS[part]]
+            return self.days(first + begin * DAY, end - begin)
         if unit == "day" and part in DAY_PARTS:
             return self.day_part(first, part)
         if unit in {"day", "holiday"} and part in _WEEK_PARTS:
@@ -260,6 +270,9 @@ def _days_of(first: date, after: date, unit: str, part: str) -> tuple[date, date
     if kind == "week":  # days 1-7, 8-14 and so on; the last week is the last seven days (R8)
         begin = after - WEEK if number < 0 else first + WEEK * (number - 1)
         return begin, begin + WEEK
+    if kind == "weekend":
+        day = _nth_day(first, after, number, "saturday")
+        return day, day + 2 * DAY
     if kind.endswith("day"):
         day = _nth_day(first, after, number, kind)
         return day, day + DAY

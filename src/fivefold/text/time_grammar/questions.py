@@ -165,11 +165,13 @@ class Term:
 _BEFORE = compile_pattern(
     r"(?<![\w'’])(?:"
     r"(?P<part>(?:the )?(?:(?:very )?(?P<third>beginning|start|middle|end|(?:first|last|final)(?: few)? days) of"
-    r"|(?P<piece>(?:first|second|third|fourth|last|final|1st|2nd|3rd|4th) (?:day|week|quarter|half|{any weekday}))"
-    r" (?:of|in)|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
+    r"|(?P<piece>(?:first|second|third|fourth|last|final|1st|2nd|3rd|4th)"
+    r" (?:day|weekend|week|quarter|half|{any weekday})) (?:of|in)"
+    r"|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
     r"|(?P<near>early|mid|late)))"
     r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|month|year)s? (?P<direction>before|after))"
-    r"|(?P<word>ever since|since|up until|until|till|up to|by|prior to|before|after|from|between|to|and|n|or|through"
+    r"|(?<!get\x20)(?<!gets\x20)(?<!got\x20)(?<!getting\x20)(?<!been\x20)(?<!was\x20)(?<!were\x20)(?P<to>up to)"
+    r"|(?P<word>ever since|since|up until|until|till|by|prior to|before|after|from|between|to|and|n|or|through"
     r"|throughout|around|in|on|at|during|over|within|of|for))"
     r"(?P<the> the)?(?: |(?<=mid|rly|ate)-)"
     r"|(?P<dash> ?[-–—] ?)"
@@ -183,6 +185,10 @@ _SAME = {
     "n": "and",
 }
 _DAY_PART = compile_pattern(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
+_CLOCK = compile_pattern(
+    r",? (?P<how>before|until|after|since|around|about) (?P<hour>[0-9]{1,2}|{hour word}|noon|midday)"
+    r"(?::(?P<minute>[0-5][0-9]))?(?: o['’]clock)?(?: ?(?P<half>am|pm))?(?![\w:]| [a-z]+s(?!\w))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +230,7 @@ def _phrases_before(text: str) -> dict[int, Phrase]:
     """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
     matches = {}
     for match in _BEFORE.finditer(text):
-        word = lower(match["word"])
+        word = lower(match["word"] or match["to"])
         word = "-" if match["dash"] else _SAME.get(word, word)
         matches[match.end()] = Phrase(match.start(), match, word, the=bool(match["the"]))
         if match["the"]:
@@ -237,7 +243,10 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Phrase], floor:
     reading, start, end, cue = piece.reading, piece.start, piece.end, ""
     after = _DAY_PART.match(text, end) if reading.unit == "day" else None
     if after:
-        reading, end = _part(reading, lower(after[1]), question), after.end()
+        reading, end = replace(_part(reading, lower(after[1]), question), unit="part of a day"), after.end()
+    clock = _CLOCK.match(text, end) if reading.unit in {"day", "part of a day"} and question.reach != "past" else None
+    if clock and reading.span.start <= question.now:
+        reading, end = reading.with_span(lambda span: _by_the_clock(span, clock, question), question.now), clock.end()
     phrase = before.get(start)
     for _ in range(_MAX_PHRASES):
         if phrase is None or phrase.start < floor or phrase.word:
@@ -255,6 +264,20 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Phrase], floor:
         cue = "between"  # 'planned for July' is July as surely as 'between June and July' is
     cue = cue or (f"{word} the" if phrase.the else word)
     return Term(start, end, reading, word, phrase.start, reading.counts_after(cue))
+
+
+def _by_the_clock(span: Span, clock: re.Match[str], question: Question) -> Span:
+    """The hours of a day before, after or around one: "this morning before ten"."""
+    hour = 12 if lower(clock["hour"]) in {"noon", "midday"} else number(clock["hour"])
+    half = lower(clock["half"])
+    day = question.local(span.start).replace(hour=0, minute=0)
+    hours = [hour % 12 + 12 * (half == "pm")] if half else [hour, hour + 12] if hour < 12 else [hour]
+    times = [question.instant(day + timedelta(hours=each, minutes=int(clock["minute"] or 0))) for each in hours]
+    time = next((each for each in times if span.start < each < span.end), times[0])
+    around = timedelta(hours=1)
+    ends = {"before": (span.start, time), "until": (span.start, time), "after": (time, span.end)}
+    start, end = ends.get(lower(clock["how"]).replace("since", "after"), (time - around, time + around))
+    return span.overlap(Span(start, end)) or span
 
 
 def _narrow(reading: Reading, phrase: Phrase, question: Question) -> Reading:

@@ -12,18 +12,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from fivefold.text.calendar_words import WEEKDAY_WORDS, weekday_number
-from fivefold.text.time_grammar.periods import (
-    DAY,
-    DAY_PARTS,
-    INSTANT,
-    THIRDS,
-    UNIT_DAYS,
-    WEEK,
-    Calendar,
-    Reading,
-    Span,
-    back,
-)
+from fivefold.text.time_grammar.periods import DAY, DAY_PARTS, INSTANT, UNIT_DAYS, WEEK, Calendar, Reading, Span, back
 from fivefold.text.time_grammar.questions import SOON, Question, asked
 from fivefold.text.time_grammar.stored import Saying, told
 from fivefold.text.time_grammar.words import (
@@ -65,7 +54,7 @@ def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
         return at.to_now(at.midnight(day))
     part = "evening" if word == "tonight" else word.rpartition(" ")[2]
     if part in DAY_PARTS:
-        return Reading(at.day_part(day, part), explicit=word != "last night")
+        return Reading(at.day_part(day, part), "part of a day", explicit=word != "last night")
     return None if day > at.today and at.reach == "past" else Reading(at.day(day), "day", explicit=day > at.today)
 
 
@@ -88,33 +77,85 @@ _LASTING = re.compile(
 """Before these "in ten days" says how long something took."""
 
 
-@asked("ago", "{count} {unit} ago")
+@asked("ago", "(?P<exactly>exactly |precisely )?{count} {unit} ago(?P<today> today| to the day)?")
+@asked("fortnight", "(?P<exactly>exactly )?(?:a |one )?(?P<unit>fortnight) ago(?P<today> today)?")
 def ago(match: re.Match[str], question: Question) -> Reading:
-    """A day is that day; anything longer is one unit wide around that day, an hour around that time (R8)."""
-    count, unit = number(match["count"]), lower(match["unit"])
+    """A day is that day; anything longer is one unit wide around that day, an hour around that time (R8).
+
+    "A week ago today" is that day.
+    """
+    unit, count = lower(match["unit"]), number(match.groupdict().get("count") or "a")
     if unit == "hour":
         middle, half = question.ago(count, unit), timedelta(minutes=30)
         return Reading(Span(middle - half, middle + half))
+    if unit == "fortnight":
+        unit, count = "week", 2
     day = back(question.today, count, unit)
-    if unit == "day":
+    if unit == "day" or ((match["exactly"] or match["today"]) and question.reach != "past"):
         return Reading(question.day(day), "day")
     frame = question.months(day.year, 1, 12) if unit == "year" else None
     return Reading(question.unit_around(day, unit), f"around a {unit}", frame=frame)
 
 
-@asked("fortnight", "(?:a |one )?fortnight ago(?: today)?")
-def fortnight_ago(match: re.Match[str], question: Question) -> Reading:
-    return Reading(question.unit_around(back(question.today, 2, "week"), "week"), "around a week")
+@asked("half", "half an? (?P<unit>hour|year) ago|(?:the |this )?(?:last|past) half(?: an| a)?[ -](?P<last>hour|year)")
+def half_ago(match: re.Match[str], question: Question) -> Span | None:
+    """Half an hour ago is a quarter of an hour around that time, half a year ago a month around that day."""
+    if question.reach == "past":
+        return None
+    hour = lower(match["unit"] or match["last"]) == "hour"
+    middle = question.now - timedelta(minutes=30) if hour else question.ago(6, "month")
+    if match["last"]:
+        return Span(middle, question.now)
+    quarter = timedelta(minutes=15)
+    around = Span(middle - quarter, middle + quarter)
+    return around if hour else question.unit_around(question.day_of(middle), "month")
 
 
-@asked(UNITS, "(?:in )?{count} (?P<unit>day|week|month)s?(?P<now> from (?:now|today))?(?! ago| before| after)")
+@asked(
+    "this day date",
+    "(?P<this>(?:around |about )?this time|this (?:very )?day|the same (?:day|date)) last (?P<unit>week|month|year)",
+)
+def this_time(match: re.Match[str], question: Question) -> Reading | None:
+    """This time last year is a week on either side of the day; the day itself is one of this week."""
+    if question.reach == "past":
+        return None
+    unit = lower(match["unit"])
+    day = back(question.today, 1, unit)
+    if unit == "week" or "time" not in lower(match["this"]):
+        return Reading(question.day(day), "day")
+    days = 7 if unit == "year" else 3
+    return Reading(question.days(day - days * DAY, 2 * days + 1))
+
+
+@asked("ago", "{count} (?:(?P<weekday>{any weekday})|(?P<weekend>weekend))s? ago")
+def weekdays_ago(match: re.Match[str], question: Question) -> Reading | None:
+    """Two Fridays ago is the one before last Friday."""
+    if question.reach == "past":
+        return None
+    begin, days = (5, 2) if match["weekend"] else (weekday_number(match["weekday"]), 1)
+    last = question.weekly(begin, days)(question.now)
+    if last.end > question.now:
+        last = question.weekly(begin, days)(last.start - INSTANT)
+    first = question.day_of(last.start) - WEEK * (number(match["count"]) - 1)
+    return Reading(question.days(first, days), "weekend" if match["weekend"] else "day")
+
+
+@asked(
+    f"{UNITS} fortnight",
+    "(?:in )?{count} (?P<unit>day|week|fortnight|month)(?:['’]?s?['’]?)(?P<now> from (?:now|today)| time)?"
+    "(?! ago| before| after)",
+)
 def in_some(match: re.Match[str], question: Question) -> Reading | None:
     """In three weeks: a day is that day, anything longer is one unit wide around it."""
     ahead = question.reach == "ahead" and lower(match[0]).startswith("in ")
-    if not ahead and not (match["now"] and question.reach == "any"):
+    if not ahead and not (match["now"] and question.reach != "past"):
         return None
-    unit = lower(match["unit"])
-    day = back(question.today, -number(match["count"]), unit)
+    unit, count = lower(match["unit"]), number(match["count"])
+    if unit == "fortnight":
+        unit, count = "week", 2 * count
+    day = back(question.today, -count, unit)
+    if match["now"] and lower(match["now"]) == "from today":
+        return Reading(question.day(day), "day", explicit=True)
     return Reading(question.unit_around(day, unit), "day" if unit == "day" else "", explicit=True)
 
 
@@ -134,18 +175,20 @@ def away(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.units_away(count if match["ahead"] else -count, lower(match["unit"]))
 
 
-@told(
+@both(
     "week weeks fortnight fortnights",
     _SO_MANY + " (?P<unit>week|fortnight)s? (?:(?:on|from|to) (?P<weekday>{any weekday})|(?P<near>today|tomorrow))",
 )
-def week_on(match: re.Match[str], saying: Saying) -> Span:
+def week_on(match: re.Match[str], at: Question | Saying) -> Reading | None:
     """A week on Friday is the Friday after the coming one."""
+    if isinstance(at, Question) and at.reach == "past":
+        return None
     days = (0.5 if match["half_a"] else number(match["count"])) * UNIT_DAYS[lower(match["unit"])]
     if match["near"]:
         step = int(lower(match["near"]) == "tomorrow")
     else:
-        step = (weekday_number(match["weekday"]) - saying.today.weekday()) % 7
-    return saying.day(saying.today + DAY * (step + int(days)))
+        step = (weekday_number(match["weekday"]) - at.today.weekday()) % 7
+    return Reading(at.day(at.today + DAY * (step + int(days))), "day", explicit=True)
 
 
 def _few(at: Calendar, unit: str) -> tuple[int, int]:
@@ -194,6 +237,16 @@ def last_few(match: re.Match[str], question: Question) -> Span | None:
         return Span(question.ago(number(match["count"]), unit), question.now)
     far: int = getattr(question.settings, f"few_{unit}s")[0]
     return Span(question.ago(far, "year" if unit == "year" else "day"), question.now)
+
+
+@asked("fortnight", "(?:the |this )?(?P<which>last|past|next|coming) fortnight")
+def fortnight(match: re.Match[str], question: Question) -> Reading | None:
+    """The fourteen days up to now, or those from today on."""
+    if question.reach == "past":
+        return None
+    if lower(match["which"]) in _NEXT:
+        return Reading(question.days(question.today, 15), explicit=True)
+    return Reading(Span(question.ago(14, "day"), question.now))
 
 
 @asked("hour day", "the (?:last|past) (?P<unit>hour|day)(?! (?:of|at|before|after))")
@@ -261,8 +314,6 @@ def since_last_talk(match: re.Match[str], question: Question) -> Span | None:
 
 _UNIT = "(?P<unit>week|month|quarter|year)"
 _STEPS = {"last": -1, "previous": -1, "this": 0, "current": 0, "the": 0, "next": 1, "coming": 1, "following": 1}
-_WEEK_THIRDS = ((0, 2), (2, 5), (4, 7))
-"""First and last day after Monday of an early, a middle and a late part of a week."""
 
 
 @asked(
@@ -305,19 +356,18 @@ def calendar_unit(match: re.Match[str], saying: Saying) -> Span | None:
         today = saying.day(saying.today)
         narrow = Span(today.start, span.end) if part == "later" else Span(span.start, today.end)
         return narrow if narrow.start < narrow.end else span
-    if unit == "week" and part:
-        first, last = (saying.day_of(span.start) + days * DAY for days in _WEEK_THIRDS[THIRDS[part]])
-        return saying.days(first, last)
     return saying.part(span, unit, part) if part else span
 
 
-@asked("last", f"(?:the )?{_UNIT} before last")
-@told("last next", f"(?:the )?{_UNIT} (?:before last|(?P<next>after next))")
-def far(match: re.Match[str], at: Question | Saying) -> Reading:
+@both("last next", f"(?:the )?{_UNIT} (?:before last|(?P<next>after next))")
+def far(match: re.Match[str], at: Question | Saying) -> Reading | None:
     unit = lower(match["unit"])
-    if isinstance(at, Question) and unit == "week" and at.rolling:
-        return Reading(Span(at.ago(2, unit), at.ago(1, unit)), unit)
-    return Reading(at.whole(unit, ahead=2 if match.groupdict().get("next") else -2), unit)
+    if isinstance(at, Question):
+        if match["next"] and at.reach == "past":
+            return None
+        if unit == "week" and at.rolling and not match["next"]:
+            return Reading(Span(at.ago(2, unit), at.ago(1, unit)), unit)
+    return Reading(at.whole(unit, ahead=2 if match["next"] else -2), unit, explicit=bool(match["next"]))
 
 
 @asked(
@@ -334,26 +384,39 @@ def rest(match: re.Match[str], question: Question) -> Reading | Span | None:
     return Reading(Span(question.midnight(question.today), question.whole(unit).end), explicit=True)
 
 
-@asked("month quarter year", "the (?P<unit>month|quarter|year)")
-def within(match: re.Match[str], question: Question) -> Reading:
+@asked("week month quarter year", "the (?P<unit>week|month|quarter|year)(?! (?:before|after|of)(?!\\w))")
+def within(match: re.Match[str], question: Question) -> Reading | None:
     """This year, where "the beginning of the year" is asked for; "the year" alone says nothing."""
     unit = lower(match["unit"])
-    return Reading(question.this(unit), unit, accepts="part".__eq__)
+    if unit == "week" and question.reach == "past":
+        return None
+    return Reading(question.this(unit), unit, accepts="part".__eq__, explicit=question.reach == "ahead")
 
 
 _PLURALS = " ".join(f"{word}s" for word in WEEKDAY_WORDS.split())
-_ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed thu thur thurs fri sat sun"
+_ANY_WEEKDAY = f"{WEEKDAY_WORDS} mon tue tues wed weds thu thur thurs fri sat sun"
 _WEEK_DAYS = {"last": -7, "previous": -7, "this": 0, "next": 7, "coming": 7}
 _OF = compile_pattern(" of | in {any month}")
 
 
-@asked(_ANY_WEEKDAY, "{which}(?P<weekday>{short weekday})(?P<week>,? (?:of )?last week)?")
+@asked(
+    _ANY_WEEKDAY,
+    "{which}(?P<weekday>{short weekday})"
+    "(?:,? (?:of )?(?P<week>last|this|next|the coming) week|(?P<later> week)(?= ?(?:$|[.,;!?])))?",
+)
+@asked(_ANY_WEEKDAY, "(?P<which>)(?P<week>next) week,? (?:on )?(?P<weekday>{short weekday})(?P<later>)")
 def weekday(match: re.Match[str], question: Question) -> Reading | None:
     which, text = lower(match["which"]), match.string
     start, end = match.span("weekday")
-    latest = question.weekly(weekday_number(match["weekday"]))
-    if match["week"]:
+    number, week = weekday_number(match["weekday"]), lower(match["week"]).removeprefix("the ")
+    latest = question.weekly(number)
+    if week == "last":
         return question.recurring("last", "day", latest)
+    if week or match["later"]:
+        if question.reach == "past":
+            return None
+        first = question.first("week") + _WEEK_DAYS[week] * DAY if week else question.today + WEEK
+        return Reading(question.day(first + DAY * ((number - first.weekday()) % 7)), "day", explicit=True)
     if which and (_OF.match(text, end) or not is_weekday(text, start, end, "on")):
         return None
     return question.recurring(which, "day", latest, lambda cue: is_weekday(text, start, end, cue), WEEK)
@@ -384,6 +447,8 @@ def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
         past = saying.tense(*place) == "past" and ahead
         return saying.day(today + DAY * (ahead - 7 if past else ahead))
     if saying.is_alone(*place):
+        if match.string[place[1] : place[1] + 1] == ":":  # a heading
+            return saying.day(saying.weekday(number, saying.story()))
         return saying.day(saying.weekday(number, "")) if word_before(match.string, place[0]) in ("on", "by") else None
     if saying.is_habit(*place):
         return None
@@ -410,15 +475,16 @@ def weekdays(match: re.Match[str], saying: Saying) -> Span | None:
 
 @asked(
     "weekend",
-    "(?:the )?(?P<last>weekend before last)"
+    "(?:the )?(?P<last>weekend before last)|(?:the )?(?P<after>weekend after next)"
     "|(?:the |(?=last|this|past|next|coming|every|each|most)){which}weekend"
     "(?! (?:of|trip|bag|house|home|job|away|getaway))",
 )
 def weekend(match: re.Match[str], question: Question) -> Reading | None:
     latest = question.weekly(5, days=2)
     which = "before last" if match["last"] else lower(match["which"])
-    if which == "next" and question.reach != "past":
-        return Reading(latest(question.whole("week", ahead=1).end - INSTANT), "weekend", explicit=True)
+    if (which == "next" or match["after"]) and question.reach != "past":
+        weeks = 2 if match["after"] else 1
+        return Reading(latest(question.whole("week", ahead=weeks).end - INSTANT), "weekend", explicit=True)
     return question.recurring(which, "weekend", latest, period=WEEK)
 
 

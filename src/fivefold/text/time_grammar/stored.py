@@ -30,6 +30,7 @@ _MARKS = (
     r"(?:\b|(?=['’]))(?:"
     r"(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
     r"|remember|supposed|about|agreed|decided|promised|due|expected) to|must|should|can|can['’]t|could|would|might"
+    r"|(?<!was )(?<!were )(?:noted|pencilled in|marked) for"
     r"|let['’]s|see you|don['’]t forget|remind|looking forward|tickets for|(?<!was )(?<!were )due(?! to))\b|['’]ll\b"
     r"|(?:\b(?:am|is|are)|['’](?:m|re)) (?:(?:not|now|also|all|just|still|only|both) )*[a-z]+ing\b)"
     r"|(?P<present>(?:\b(?:am|is|are)|['’](?:m|re))\b(?: (?:not|now|also|all|just|still|only"

@@ -30,7 +30,7 @@ _PARTS = {
     "{any month}": rf"(?:{_MONTH})(?!\w)",
     "{month word}": f"(?:{_MONTH})",
     "{any weekday}": WEEKDAY,
-    "{short weekday}": f"(?:{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)",
+    "{short weekday}": f"(?:{WEEKDAY}|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)",
     "{day}": r"(?<![0-9.,:/#])(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{last day}": r"(?P<last>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{day word}": f"(?P<day>{'|'.join(sorted(_DAY_WORDS, key=len, reverse=True))})",
@@ -39,7 +39,9 @@ _PARTS = {
     "{unit}": r"(?P<unit>hour|day|week|month|year)s?",
     "{season}": "(?P<season>spring|summer|autumn|fall|winter)",
     "{holiday}": "(?P<holiday>christmas (?:eve|day)|christmas|xmas|new year(?:['’]?s)? (?:eve|day)|new year(?:['’]s|s)?"
-    "|good friday|easter (?:sunday|monday)|easter|halloween|valentine(?:['’]?s)?(?: day)?|thanksgiving)",
+    "|boxing day|palm sunday|good friday|easter (?:sunday|monday)|easter|whitsun|pentecost|halloween|bonfire night"
+    "|valentine(?:['’]?s)?(?: day)?|thanksgiving)",
+    "{hour word}": "|".join(word for word, hour in NUMBERS.items() if 1 <= hour <= 12 and len(word) > 2),
     "{which}": r"(?:(?P<which>last|this past|this coming|this|past|previous|next|every|each|any|most|some|coming"
     r"|first|second|third|fourth) )?",
     "{part of}": r"(?:(?:the )?(?P<part>very beginning|beginning|start|middle|end|early|mid|late|later|earlier)"
@@ -185,7 +187,7 @@ _THINGS = re.compile(
 _NO_DAY = re.compile(
     r"\s(?!(?:at|in|and|or|for|to|till|until|from|with|we|i|he|she|they|it|my|our|the|is|was|will|this|next|last"
     r"|because|but|so|if|when|then|around|after|before|instead|works|morning|afternoon|evening|night|please|again|as"
-    r"|by)\b)\w|\s+of\b|['’]s\b|-\w",
+    r"|by|now|too|also|still|already)\b)\w|\s+of\b|['’]s\b|-\w",
     re.IGNORECASE,
 )
 
@@ -257,6 +259,10 @@ def is_quarter(cue: str) -> bool:
 def is_holiday(cue: str) -> bool:
     cue = cue.removesuffix(" the")
     return cue in _ANY_CUE or cue in {"at", "over", "around", "on", "during", "by", "in"}
+
+
+def is_days_off(cue: str) -> bool:
+    return cue.removesuffix(" the") in {"over", "during", "since", "before", "after", "in"}
 
 
 def is_day_of_its_own(match: re.Match[str]) -> bool:
