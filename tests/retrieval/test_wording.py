@@ -16,6 +16,61 @@ from fivefold.text.lexemes import lexemes
 from fivefold.values.query import EntityRef
 from tests.support.toy_engine import toy
 
+# The user by name, in the first person.
+
+
+@pytest.fixture
+def marit(engine: Engine) -> Engine:
+    engine.remember_many(
+        [
+            {"content": "Hello, I'm Marit Solheim, 41, and I build gardens in Bergen", "speaker": "user"},
+            {"content": "Marit Dahl lives below me and is allergic to cats", "speaker": "user"},
+            {"content": "Tom came by with the ladder", "speaker": "user"},
+        ]
+    )
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("Where does Marit live?", "Where do I live?"),
+        ("what is Marit Solheim's dentist called", "what is my dentist called"),
+        ("Who is Marit married to?", "Who am I married to?"),
+        ("Where's Marit working now?", "Where am I working now?"),
+        ("what marit likes to eat", "what I like to eat"),
+        ("Is there anything Marit doesn't eat?", "Is there anything I don't eat?"),
+        ("Has Marit's knee healed?", "Has my knee healed?"),
+        ("Which bike is Marit's?", "Which bike is mine?"),
+        ("Where does Marit keep her bike?", "Where do I keep my bike?"),
+        ("Does Marit's sister still live with her?", "Does my sister still live with me?"),
+        ("Who gave Marit the ring?", "Who gave me the ring?"),
+        ("What should I know about Marit?", ""),
+        ("Marit shoe size", "My shoe size"),
+        ("What did Marit say to Tom about his ladder?", "What did I say to Tom about his ladder?"),
+        ("What is Marit Dahl allergic to?", ""),
+        ("What does my neighbour Marit do?", ""),
+        ("What does Tom do?", ""),
+    ],
+)
+def test_a_question_that_names_the_user_is_read_in_the_first_person(marit: Engine, asked: str, meant: str) -> None:
+    query = marit.understand(asked)
+    assert query.reading == meant
+    assert not meant or all(ref.name != "Marit Solheim" for ref in query.entities)
+
+
+def test_a_pronoun_may_mean_the_user(marit: Engine) -> None:
+    query = marit.understand("Where does she live?", history=["Tell me something about Marit"])
+    assert query.reading == "Where do I live?"
+
+
+def test_a_name_of_greetings_is_the_users_from_the_second_on(engine: Engine) -> None:
+    engine.remember("Hi Priya, shall we start?", speaker="assistant")
+    assert engine.understand("Where does Priya live?").reading == ""
+    engine.remember("Please shorten this. Thanks, Priya", speaker="user")
+    assert engine.understand("Where does Priya live?").reading == "Where do I live?"
+
+
 # Typing errors that are mended, and words that stay as they are.
 
 

@@ -57,7 +57,7 @@ class FusedHit:
 
 @dataclass(frozen=True, slots=True)
 class AliasMatch:
-    """An entity known under an alias; `part` when the alias is only a part of its name."""
+    """An entity known under an alias; `part` when the alias is only a part of its name, `own` when it is the user's."""
 
     alias: str
     entity: int
@@ -65,6 +65,7 @@ class AliasMatch:
     kind: str
     links: int
     part: bool
+    own: bool = False
 
 
 SAID_IN_WINDOW = "said in it"

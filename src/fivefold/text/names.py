@@ -208,6 +208,9 @@ ONE_HOLDER = frozenset({"landlord", "dentist", "vet", "therapist"})
 IS_CALLED = "is called"
 """The edge from the owner of a memory to the name that others use."""
 
+SURE_NAME = 0.7
+"""Confidence from which such a name is the user's; a single greeting by an assistant stays below it."""
+
 _PLURALS = {"child": "children", "grandchild": "grandchildren", "stepchild": "stepchildren", "godchild": "godchildren"}
 
 

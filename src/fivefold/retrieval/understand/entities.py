@@ -118,6 +118,9 @@ AROUND = 50
 OWNER = "user"
 """The entity that stands for the one whose memory this is."""
 
+OWN_NAME = "the user's own name"
+"""How an entity reference is found that names the user."""
+
 _BEFORE_RELATIVE = frozenset(
     "new old older younger elder eldest oldest youngest little big current former best late twin dear".split()
 )
@@ -158,7 +161,8 @@ def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -
                 if alias not in meanings_of:
                     called = question[start:end]
                     meanings_of[alias] = _rank_meanings(called, candidates, question_words, reader, name_prior)
-                refs.append(EntityRef(question[start:end], start, meanings_of[alias]))
+                own = any(item.own for item in candidates) and not _is_another(words, position, size)
+                refs.append(EntityRef(question[start:end], start, meanings_of[alias], OWN_NAME if own else "name"))
                 position += size - 1
                 break
         position += 1
@@ -187,6 +191,13 @@ def _find_aliases(aliases: Mapping[tuple[int, int], str], reader: Reader) -> dic
         if item.kind != "topic":
             matches.setdefault(item.alias, []).append(item)
     return matches
+
+
+def _is_another(words: Sequence[Word], position: int, size: int) -> bool:
+    """True if a relation or a place tells a namesake apart: "my cousin Marit", "Marit from work"."""
+    before = words[position - 1].bare.casefold() if position else ""
+    behind = words[position + size].text.casefold() if position + size < len(words) else ""
+    return before in RELATIVES or (behind == "from" and position + size + 1 < len(words))
 
 
 def _may_be_name(word: Word, position: int) -> bool:

@@ -9,13 +9,13 @@ from functools import cache
 from typing import Literal, TypeVar
 
 from fivefold.retrieval.understand.demands import Clock, find_cues, find_demands, main_intent, subject_words, time_of
-from fivefold.retrieval.understand.entities import resolve
-from fivefold.retrieval.understand.wording import Rewording, mend, translated
+from fivefold.retrieval.understand.entities import OWN_NAME, resolve
+from fivefold.retrieval.understand.wording import Rewording, asked_by_user, mend, translated
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
 from fivefold.text.calendar_words import MONTH_NAMES, NUMBERS, WEEKDAY_NAMES
 from fivefold.text.languages import language_of
-from fivefold.text.lexemes import Gender, given_names, lexemes
+from fivefold.text.lexemes import Gender, given_names, lexemes, phrase_lines
 from fivefold.values.entities import CO_MENTION
 from fivefold.values.query import Cue, Demand, EntityRef, Meaning, NamePrior, Query
 from fivefold.values.times import in_zone
@@ -28,29 +28,13 @@ MAX_PARTS = 5
 MAX_PART = 200
 """Characters of a part; a longer one is not what the question puts side by side."""
 
-_WEAK = (
-    *MONTH_NAMES,
-    *WEEKDAY_NAMES,
-    *NUMBERS,
-    "happen occur event thing stuff item one other often many much long far time day week weekend month year hour"
-    " minute second first last next today yesterday tomorrow tonight noon midnight morning evening night breakfast"
-    " lunch dinner bed christmas easter new eve spring summer autumn winter",
-)
-"""Words that name nothing to search for."""
-
 _UNITS = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?)"
 _DET = r"(?:the|my|our|his|her|their|your|an?|this|that|these|those|some|[\w-]+['’]s)\b"
 _PRONOUN = r"(?:i|we|you|he|she|they|it)\b"
 _CAPITAL = r"(?-i:[A-Z])"
 _AUXILIARY = r"(?:did|do|does|have|has|had|was|were|is|are|am|will|would|should|can|could)\b"
 _PREPOSITION = r"(?:on|in|at|to|for|from|with|about|of|by|into|during)\b"
-_MORE = (
-    r"(?:first|last|earlier|later|sooner|earliest|latest|more|most|less|least|fewer|better|best|worse|worst|older|oldest"
-    r"|newer|newest|younger|youngest|longer|longest|shorter|shortest|bigger|biggest|larger|largest|smaller|smallest"
-    r"|higher|highest|lower|lowest|cheaper|cheapest|taller|tallest|heavier|heaviest|lighter|lightest|faster|fastest"
-    r"|slower|slowest|further|furthest|farther|closer|closest|nearer|nearest|harder|easier|stronger|warmer|colder"
-    r"|hotter|cooler|busier|louder|quieter)\b"
-)
+_MORE = rf"(?:{'|'.join(' '.join(phrase_lines('fivefold.retrieval.understand', 'data/words.txt')['more']).split())})\b"
 _QUESTION_WORD = (
     r"(?:(?:what|who|whom|whose|where|when|why|how)(?:['’]s)?\b"
     rf"|which (?:[\w'’-]+ ){{0,3}}?{_AUXILIARY})"
@@ -146,7 +130,9 @@ def _names_something(part: str) -> bool:
 
 @cache
 def _weak_lexemes() -> frozenset[str]:
-    return frozenset(lexemes(" ".join(_WEAK)))
+    """Words that name nothing to search for."""
+    weak = phrase_lines("fivefold.retrieval.understand", "data/words.txt")["weak"]
+    return frozenset(lexemes(" ".join((*MONTH_NAMES, *WEEKDAY_NAMES, *NUMBERS, *weak))))
 
 
 # One function for each form of question: its parts, or None if the question is not of that form.
@@ -350,6 +336,7 @@ FEW_WORDS = 4
 """A turn with fewer words of its own is read together with the one before it."""
 
 _FROM = "refers back to "
+_FROM_USER = f"{_FROM}the user, "
 _REPLACED = frozenset("he him his she her hers they them their theirs there".split())
 """Pronouns that stand for a name; 'it' is more often a thing without one."""
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
@@ -388,7 +375,8 @@ def _with_names(question: str, refs: Sequence[EntityRef]) -> str:
         pronoun, rest = question[ref.start : end].casefold(), question[end:]
         owned = pronoun in _POSSESSIVE and not (pronoun == "her" and _OBJECT.match(rest))
         where = "in " if pronoun == "there" else ""
-        question = f"{question[: ref.start]}{where}{ref.via.removeprefix(_FROM)}{OWNED if owned else ''}{rest}"
+        name = ref.via.removeprefix(_FROM_USER).removeprefix(_FROM)
+        question = f"{question[: ref.start]}{where}{name}{OWNED if owned else ''}{rest}"
     return question
 
 
@@ -457,7 +445,8 @@ def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityR
         referent = _latest(names, kinds, others, match[0]) if match else None
         if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
             meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
-            refs.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {referent.text}"))
+            via = f"{_FROM_USER if referent.via == OWN_NAME else _FROM}{referent.text}"
+            refs.append(EntityRef(match[0], match.start(), meanings, via))
     return refs
 
 
@@ -473,7 +462,7 @@ def _names(history: Sequence[str], reader: Reader) -> Iterator[Referent]:
     """The names of the history, latest first, each with what it looks like; 'my sister' is a person too."""
     for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
-            if ref.via == "name":
+            if ref.via in ("name", OWN_NAME):
                 yield _named(turn, ref, reader)
             elif " of " in ref.via and ref.text.casefold().startswith(("my ", "our ")):
                 yield Referent(EntityRef(ref.name, ref.start, ref.meanings, ref.via), "person", True)
@@ -553,9 +542,15 @@ def understand(
     reworded, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
     if reworded.changes:
         resolved = resolve(reworded.text, reader, name_prior)
+    elsewise = reworded if language else asked_by_user(reworded, resolved)
+    if elsewise is not reworded:
+        reworded, resolved = elsewise, resolve(elsewise.text, reader, name_prior)
     asked = question if language else reworded.text
     referring = refer_back(reworded.text, history, resolved, reader)
     reading = written_out(reworded.text, referring, history)
+    if any(ref.via.startswith(_FROM_USER) for ref in referring):
+        reading = asked_by_user(Rewording(reading), resolve(reading, reader, name_prior)).text
+        referring = [ref for ref in referring if not ref.via.startswith(_FROM_USER)]
     time = time_of(asked, language, clock, reader, settings)
     cues = find_cues(reworded.text if language else question)
     texts = (question, reading, further) if reading != question else (question,)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
 from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
-from fivefold.text.names import ONE_HOLDER, relation_of
+from fivefold.text.names import IS_CALLED, ONE_HOLDER, SURE_NAME, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Memory
@@ -128,7 +128,9 @@ class GraphReader(ABC):
     def find_aliases(self, aliases: Sequence[str]) -> list[AliasMatch]:
         """The entities known under any of these aliases, in the order of the aliases, then by key."""
         rows = self._scope.rows(
-            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
+            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part, EXISTS (SELECT 1 FROM edges o WHERE "
+            f"o.namespace = :ns AND o.target = e.key AND o.relation = '{IS_CALLED}' AND o.valid_to IS NULL "
+            f"AND o.confidence >= {SURE_NAME}) FROM "
             f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
             "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity < coalesce("
             "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
@@ -137,7 +139,7 @@ class GraphReader(ABC):
             most=MAX_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
-        names = [_new_match(*parts, bool(part)) for *parts, part in rows]
+        names = [_new_match(*parts, bool(part), bool(own)) for *parts, part, own in rows]
         return sorted(sorted(names, key=attrgetter("entity")), key=lambda name: order[name.alias])
 
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
@@ -497,6 +499,8 @@ class EdgeWriter:
                 "INSERT INTO edge_memories (namespace, edge, memory) VALUES (:ns, :key, :row) ON CONFLICT DO NOTHING"
             )
             self._txn.run(stated, key=key, row=row)
+            if item.relation == IS_CALLED and item.confidence < SURE_NAME:
+                self._confirm_name(key, source)
             same = "source" if item.relation in SINGLE else "target" if item.relation in ONE_SOURCE else ""
             if same and not item.ended:
                 self._txn.run(
@@ -508,6 +512,17 @@ class EdgeWriter:
                     relation=item.relation,
                     key=key,
                 )
+
+    def _confirm_name(self, key: int, owner: int) -> None:
+        """A name that only greetings and signatures give is sure from the second on, unless they give another one."""
+        self._txn.run(
+            f"UPDATE edges SET confidence = {SURE_NAME} WHERE namespace = :ns AND key = :key "
+            f"AND confidence < {SURE_NAME} AND 1 < (SELECT count(*) FROM edge_memories s WHERE s.namespace = :ns "
+            "AND s.edge = :key) AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.namespace = :ns AND o.source = :owner "
+            f"AND o.relation = '{IS_CALLED}' AND o.key <> :key)",
+            key=key,
+            owner=owner,
+        )
 
     def put(self, edge: NewEdge) -> int:
         """Add an edge or renew it: the earlier start, the higher confidence and the new end count. Gives its key."""

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from fivefold.text.lexemes import Pattern, common_words, flags_in, late_pattern, stop_words
+from fivefold.text.lexemes import (
+    Pattern,
+    common_words,
+    flags_in,
+    given_names,
+    late_pattern,
+    ordinary_words,
+    phrase_lines,
+    stop_words,
+)
 from fivefold.text.names import GENERAL, IS_CALLED, KIN_ROLES, OTHER_ROLES, mentions, relation_of
 from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
@@ -25,31 +34,11 @@ class Sense(NamedTuple):
     lasting: bool = False
 
 
-# Relation, verbs, nouns. "<" is turned, "-" over, "+" past only, "=" behind a form of be; "lead:led" names the past.
-_WORDS = """
-reports to | report to, work under, =managed by, <manage, <=boss of | boss, manager, supervisor
-works at | work at, work for, =employed by, =employed at, <employ, <+hired, -leave:left | employer
-works on | work on |
-lives in | live in, +moved to, +relocated to, +moved back to |
-located in | =based in, =located in, =headquartered in, =in |
-owns | own, =owner of, <belong to, <=owned by | cat, dog, puppy, kitten, pet, horse, rabbit, hamster, boat, car, project
-founded | +founded, +co-founded, =founder of, <=founded by, +started the company, +started a company called | <founder
-leads | lead:led, head, run:-, =head of, =leader of, =CEO of, =in charge of, <=led by, <=run by | <CEO, <leader
-part of | =part of, =subsidiary of, =division of, =unit of, =branch of |
-member of | =member of |
-replaces | replace, succeed, take:took over from, <=replaced by, <=succeeded by | <successor, <replacement
-married to | =married to, +married, -+divorced, -=divorced from, -=separated from | wife, husband, spouse
-partner of | =engaged to, =dating | partner, girlfriend, boyfriend, fiancé, fiancée
-sibling of | =sister of, =brother of | sister, brother, sibling, twin, sis, bro
-parent of | =mother of, =father of | <mother, <father, <mum, <mom, <dad, <parent, <mam, <mama, <papa, <daddy
-child of | =daughter of, =son of | <daughter, <son, <child, <kid, <children
-friend of | =friends with, =good friends with, =best friends with, =friend of | friend, mate, pal, buddy
-colleague of | =colleague of | colleague, coworker, co-worker, teammate, workmate
-"""
+_TABLES = phrase_lines("fivefold.writing.extract", "data/relations.txt")
 
 
 def _senses(column: int) -> Iterator[tuple[str, Sense]]:
-    for row in _WORDS.strip().splitlines():
+    for row in _TABLES["relations"]:
         relation, *cells = (cell.strip() for cell in row.split("|"))
         lasts = relation in ("founded", "replaces", "parent of", "child of", "sibling of")
         for signs, verb, rest in re.findall(r"([<+=-]*)([^ ,]+)((?: [^ ,]+)*)", cells[column]):
@@ -91,12 +80,7 @@ _WHOLE = frozenset({"works on", "owns", "founded", "leads", "part of", "member o
 _STRICT = frozenset({"reports to", "works at", "partner of"})
 _PAIR = {f"{noun}s": sense for noun, sense in NOUNS.items() if sense.relation in _MUTUAL}
 _PAIR |= {phrase.split()[0]: VERBS[phrase] for phrase in ("married to", "engaged to", "divorced from")}
-_ROLE = (
-    "engineer|developer|designer|architect|scientist|researcher|professor|lecturer|teacher|nurse|doctor|lawyer|accountant"
-    "|analyst|consultant|editor|technician|assistant|chef|driver|pilot|contact|manager|director|lead|head|intern|CEO|CTO"
-)
-_HEAD = "group|team|office|lab|department|division|branch|board|band|club|choir|company|hospital|university|school"
-_FIELD = "design|engineering|product|marketing|sales|research|operations|finance|hardware|firmware|software|support"
+_ROLE, _HEAD, _FIELD = ("|".join(" ".join(_TABLES[name]).split()) for name in ("roles", "groups", "fields"))
 _UP = "A-Z" + "".join(sign for sign in map(chr, range(0xC0, 0x530)) if sign.isupper())
 _CAP = rf"(?!I\b)(?>[{_UP}]\w*(?:-\w+|['’](?!(?:s|m|d|re|ve|ll)\b)\w+)*)"
 _DOT = rf"(?:(?:(?<=\b[{_UP}])|(?<=\b[DM][rs])|(?<=\bMrs)|(?<=\bProf))\.)?"
@@ -142,12 +126,35 @@ _RULES = tuple(
     )
     for pattern in patterns
 )
+_GREETING = r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Gg]ood (?:morning|afternoon|evening|day)|[Mm]orning|[Ee]vening)"
 _CALLED = Pattern(
-    "m am name call",
-    rf"(?:\b[Mm]y|(?P<whose>\b(?:[Tt]he )?[Uu]ser['’]s|\b[Yy]our)) (?:full |first )?name is (?P<name>{_NAME})(?!['’])"
-    rf"|(?:^|[.!] )(?:(?:Hi|Hello|Hey)[,!]? )?(?:I['’]m|I am|[Cc]all me) (?P<self>{_NAME})"
-    r"(?=, (?:\d|an? |from )|[.!]|$)",
+    "m am name call called calls here speaking again writing is ich je me mi",
+    rf"(?:\b[Mm]y|(?P<whose>\b(?:[Tt]he )?[Uu]ser['’]s|\b[Yy]our)) (?:full |first )?name(?: is|['’]s) (?P<name>{_NAME})"
+    r"(?!['’])"
+    rf"|\b[Tt]he user is (?P<noted>{_NAME})(?=, |[.(]| \()"
+    rf"|(?:^|[.!?]\s+|\n)(?:{_GREETING}[,!.]? )?(?:[Ss]o,? )?(?:I['’]m|I am|[Cc]all me) (?P<self>{_NAME})"
+    r"(?=, (?:\d|an? |from )|[.!]|$)"
+    rf"|\b(?:I['’]m|I am|here I am,) (?P<intro>{_NAME})(?=, | and | here| by the way| btw|[;:)])"
+    rf"|\b[Cc]alls? me (?P<nick>{_NAME})(?=[,.;:!)]| and |$)|\b(?:I go by|I am called|I['’]m called) (?P<goes>{_NAME})"
+    rf"|\b(?:[Tt]his is|[Ii]t['’]s|[Ii]t is) (?P<speaks>{_NAME}),? (?:speaking|here|again|writing)\b"
+    rf"|(?:^|[.!] )(?:{_GREETING}[,!.]? )?(?P<here>{_NAME}) (?:here|speaking)(?=[,.!:]|$)"
+    rf"|\b(?:[Ii]ch heiße|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo|[Mm]e chamo) (?P<foreign>{_NAME})",
 )
+_SIGNED = late_pattern(
+    r"(?:\n\s*[-–—~]?\s*|\b(?i:thanks|thank you|many thanks|cheers|(?:all the )?best(?: wishes| regards)?|regards|love"
+    r"|yours(?: sincerely| truly)?|sincerely|take care)[,!.]?\s+[-–—]?\s*|[.!?]\s+[-–—]\s?)"
+    rf"(?P<signed>{_CAP}(?: {_CAP})?)\s*[.!]?\s*\Z"
+)
+_GREETED = late_pattern(
+    rf"\s*(?:{_GREETING}(?: again)?|Welcome(?: back)?|(?:Nice|Good|Lovely|Great|Pleased) to meet you|Thanks|Thank you"
+    r"|Sure|Of course|Got it|Noted|Done|Congratulations|Well done|I['’]m sorry)[,!]? "
+    rf"(?P<greeted>{_CAP}(?: {_CAP})?)[,.!:]"
+)
+"""How an assistant greets the user; one greeting is weak evidence, since a draft of a letter may begin like that."""
+_ASSISTANTS = frozenset("claude chatgpt gpt alexa siri gemini copilot bard grok jarvis cortana".split())
+_MAX_SIGNATURE = 120
+_UNSURE_NAME = 0.5
+"""Confidence of a name that only a greeting or a signature gives; a second one makes it sure."""
 _STOP = late_pattern(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
 _QUOTED = late_pattern(r"\"[^\"\n]*\"|“[^“”\n]*”")
 _BE = late_pattern(r"['’](?:m|s|re)\b|\b(?:am|is|are|was|were|been|be|got)\b")
@@ -166,8 +173,7 @@ _COMPANY = late_pattern(r"(?:Components|Instruments|Inc|Ltd|GmbH|AG|Corp|Group|L
 _NEXT = late_pattern(r" [a-z][\w-]*|['’]")
 _ASIDE = late_pattern(r"(?i)(?:\w+days?|\w+(?:uary|ember|ober)|march|april|may|june|july|august|easter|\w{3,}ally)\b")
 _ME, _THEM = frozenset("i we me us my our mine ours".split()), frozenset("he she his her".split())
-_LATER = frozenset("since today next last every like instead together alone project programme right full-time".split())
-_PLAIN = frozenset("new current line direct own ward team store shop shift area site department general".split())
+_LATER, _PLAIN = (frozenset(" ".join(_TABLES[name]).split()) for name in ("behind an object", "plain"))
 _VAIN = frozenset("future favourite favorite".split())
 
 
@@ -176,18 +182,14 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
     flags = flags_in(text)
     tried = ((pattern.bare, senses) for pattern, senses in _RULES if flags & pattern.flag)
     matches = [(match, senses) for pattern, senses in tried for match in pattern.finditer(text)]
-    names = [match for match in _CALLED.finditer(text) if not _ADJECTIVE.fullmatch(match["name"] or match["self"])]
+    role = (speaker or "user").casefold()
+    names = list(_own_names(text, role))
     if not (matches or names):
         return ()
-    role = (speaker or "user").casefold()
     reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
     unique: dict[tuple[str, ...], Relation] = {}
     stated = (relation for match, senses in matches for relation in reading.read(match, senses))
-    called = (
-        Relation("user", IS_CALLED, match["name"] or match["self"])
-        for match in names
-        if reading.owner == "user" or (match["whose"] and not reading.owner)
-    )
+    called = (Relation("user", IS_CALLED, name, confidence=sure) for name, sure in names)
     for relation in chain(called, stated):
         if len(unique) == MAX_READ:
             break
@@ -195,6 +197,37 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
         if min(map(len, ends)) > 1 and ends[0] != ends[1]:
             unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
     return tuple(unique.values())
+
+
+def _own_names(text: str, role: str) -> Iterator[tuple[str, float]]:
+    """The names that a text gives the user, each with its confidence."""
+    by_user = role in ("user", "human")
+    if not by_user and role not in ROLES:
+        return
+    quotes = [quote.span() for quote in _QUOTED.finditer(text)]
+    for match in _CALLED.finditer(text):
+        if any(start < match.start() < end for start, end in quotes):
+            continue
+        form = match.lastgroup or "name"
+        name = match[form]
+        strict = form in ("intro", "here", "noted") and " " not in name
+        if (
+            (by_user or match["whose"] or form == "noted")
+            and not _ADJECTIVE.fullmatch(name)
+            and _is_given(name, also=not strict)
+        ):
+            yield name, 0.9
+    found = _SIGNED.search(text.rstrip()[-_MAX_SIGNATURE:]) if by_user else _GREETED.match(text[:_MAX_SIGNATURE])
+    if found and _is_given(name := found["signed" if by_user else "greeted"], also=not by_user):
+        yield name, _UNSURE_NAME
+
+
+def _is_given(name: str, also: bool = False) -> bool:
+    """True if a name begins with a given name that is known or, with `also`, with a word known as nothing else."""
+    first = name.split(" ", 1)[0].casefold()
+    if name.isupper() or first in _ASSISTANTS or first in stop_words() or first in common_words():
+        return False
+    return first in given_names() or (also and first not in ordinary_words() and not _ASIDE.fullmatch(first))
 
 
 class _Reading:
