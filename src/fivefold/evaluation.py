@@ -90,18 +90,24 @@ def read_life(path: Path) -> Life:
     """
     plain = path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
     name = checked_name(plain.removesuffix(".json").removesuffix(".jsonl"), "life")
-    now: datetime | None = None
-    if plain.endswith(".jsonl"):
-        life = Fields(path.name, {})
-        every = list(lines(path))
-        entries, asked = ([each for each in every if ("q" in each.data) is is_asked] for is_asked in (False, True))
-    else:
-        life = Fields.of(path.name, document(path))
-        now = life.checked("now", as_utc, life.value("now"), "now")[0]
-        entries, asked = (
-            [Fields.of(f"{path.name} {one} {number}", each) for number, each in enumerate(life.entries(many), 1)]
-            for one, many in (("memory", "memories"), ("question", "questions"))
-        )
+    if not plain.endswith(".jsonl"):
+        return life_of(name, Fields.of(path.name, document(path)))
+    every = list(lines(path))
+    entries, asked = ([each for each in every if ("q" in each.data) is is_asked] for is_asked in (False, True))
+    return _life(name, Fields(path.name, {}), entries, asked, None)
+
+
+def life_of(name: str, life: Fields) -> Life:
+    """The life that an object with `now`, `memories` and `questions` tells."""
+    now = life.checked("now", as_utc, life.value("now"), "now")[0]
+    entries, asked = (
+        [Fields.of(f"{life.where} {one} {number}", each) for number, each in enumerate(life.entries(many), 1)]
+        for one, many in (("memory", "memories"), ("question", "questions"))
+    )
+    return _life(name, life, entries, asked, now)
+
+
+def _life(name: str, life: Fields, entries: Sequence[Fields], asked: Sequence[Fields], now: datetime | None) -> Life:
     memories: dict[str, Record] = {}
     for entry in entries:
         id = entry.name("id")

@@ -209,6 +209,9 @@ def everyday(
         bool,
         typer.Option("--changes/--no-changes", help="With shipped lives, also write changes and see which are linked"),
     ] = True,
+    suites: Annotated[
+        str | None, typer.Option("--suites", help="Small suites to score as well: names with commas, or all")
+    ] = None,
     *,
     options: EverydayOptions,
     as_json: JsonOption = False,
@@ -219,7 +222,7 @@ def everyday(
     from fivefold_bench.everyday import run_everyday
 
     settings = Options(**{**asdict(options), "overrides": overrides})
-    results, written = run_everyday(files or [], lives, settings, changes and not files, progress=sys.stderr.isatty())
+    results, written = run_everyday(files or [], lives, settings, changes and not files, sys.stderr.isatty(), suites)
     _tell(as_json, results, lambda views: views.show_everyday(results, options.out, written))
 
 

@@ -40,15 +40,21 @@ from fivefold_bench.benchmark import Options, check_options, reduce_recipe
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import BASELINES, Contestant, contestants_for
 from fivefold_bench.data import Dataset
-from fivefold_bench.jsonl import plain_texts
+from fivefold_bench.jsonl import dataset_of
 from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, rounded, spread, write_questions
 from fivefold_bench.run import Run, run_contestants
 from fivefold_bench.scores import Ablation, Measured, Numbers, worth_of
+from fivefold_bench.suites import chosen, measure_suites
 
 Part = Literal["choose", "report", "all"]
 """Lives that may be looked at to choose and fit, lives that only report, or both."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
+
+
+def parts_of(part: Part) -> list[str]:
+    return [name for name in PARTS[:2] if part in (name, "all")]
+
 
 LIVES = Path(__file__).with_name("everyday_data") / "lives"
 INDEX = "index.json"
@@ -58,7 +64,7 @@ INDEX = "index.json"
 def shipped_lives(part: Part) -> list[Path]:
     """The files of the shipped lives of one part, or of both."""
     index = Fields.of(INDEX, document(LIVES / INDEX))
-    names = [name for each in PARTS[:2] if part in (each, "all") for name in index.entries(each)]
+    names = [name for each in parts_of(part) for name in index.entries(each)]
     if not names:
         raise InvalidInput(f"no shipped life is for {part!r}; take one of {', '.join(PARTS)}", field="lives")
     return [LIVES / f"{name}.json.xz" for name in names]
@@ -72,15 +78,7 @@ def load_lives(paths: Sequence[Path]) -> Dataset:
         if life.name in lives:
             raise InvalidInput(f"two files are of a life called {life.name!r}; rename one of them")
         lives[life.name] = life
-    unread = sorted({name for life in lives.values() for name in life.unread})
-    return Dataset(
-        name="everyday",
-        unit="turn",
-        memories={name: life.memories for name, life in lives.items()},
-        questions=tuple(question for life in lives.values() for question in life.questions),
-        plain={name: list(plain_texts(life.memories, "turn")) for name, life in lives.items()},
-        notes=(f"fields of memories that are not stored: {', '.join(unread)}",) if unread else (),
-    )
+    return dataset_of(list(lives.values()))
 
 
 # How much more often one recipe is right at once than another, with an interval over people and their questions.
@@ -176,8 +174,7 @@ class Verdict:
 
 def shipped_cases(part: Part) -> list[Case]:
     """The labelled pairs of one part, or of both; no wording is in two parts, nor in what a model was trained by."""
-    names = [name for name in PARTS[:2] if part in (name, "all")]
-    return [_case(line) for name in names for line in lines(CASES / f"{name}.jsonl.xz")]
+    return [_case(line) for name in parts_of(part) for line in lines(CASES / f"{name}.jsonl.xz")]
 
 
 def measure_changes(cases: Sequence[Case], choice: str, progress: bool = False) -> list[ChangeFigures]:
@@ -233,12 +230,19 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 def run_everyday(
-    files: Sequence[Path], part: Part, options: Options, changes: bool = False, progress: bool = False
+    files: Sequence[Path],
+    part: Part,
+    options: Options,
+    changes: bool = False,
+    progress: bool = False,
+    suites: str | None = None,
 ) -> tuple[Json, list[Path]]:
     """The results as data, and the written files. Without `files` the shipped lives of `part` are asked.
 
-    With `changes` the shipped pairs of that part are written as well, to see which changes are linked.
+    With `changes` the shipped pairs of that part are written as well, to see which changes are linked; `suites` names
+    the small suites that are scored besides.
     """
+    small = chosen(suites)
     if options.choice().strip() == "all":
         options = replace(options, recipes=EVERYONE)
     check_options(options)
@@ -258,6 +262,7 @@ def run_everyday(
     results = collect(run, outcomes, options.seed, notes, ablation)
     linked = measure_changes(shipped_cases(part), options.embedder, progress) if changes else []
     results["changes"] = [item.to_dict() for item in linked]
+    results["suites"] = [item.to_dict() for item in measure_suites(small, parts_of(part), options.embedder)]
     results["lives"] = {"part": None if files else part, "names": list(dataset.memories)}
     return results, _benchmark_write(options.out, run, results, outcomes) if options.out else []
 

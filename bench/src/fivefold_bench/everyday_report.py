@@ -21,6 +21,7 @@ UNMARKED = frozenset({"never", "refused"})
 
 DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
 CHANGES = ("person", "changes", "linked", "at least likely", "others", "falsely linked", "falsely likely")
+SUITES = ("suite", "figure", "cases", "share")
 BINS = ("chance", "hits", "mean chance", "right")
 CHANCES = "chances of {}: how often hits with such a chance are right"
 LINKED = "changes linked when they are written, in the first and in the third person"
@@ -100,6 +101,11 @@ def changes(results: Json) -> list[tuple[str, ...]]:
     ]
 
 
+def suites(results: Json) -> list[tuple[str, ...]]:
+    """The figures of the small suites."""
+    return [(item["suite"], item["figure"], str(item["n"]), share(item["value"])) for item in results["suites"]]
+
+
 def notes(results: Json) -> Iterator[str]:
     """What a reader of the figures should know."""
     lives, total = results["lives"], sum(results["categories"].values())
@@ -133,6 +139,7 @@ def sections(results: Json) -> Iterator[Section]:
         (f"O{plain}", f"o{plain}", DIFFERENCES, differences(results), 1),
         (f"Chances of {reference}", CHANCES.format(reference), BINS, reliability(results, reference), 0),
         ("Changes linked on writing", LINKED, CHANGES, changes(results), 0),
+        ("Small suites", "small suites", SUITES, suites(results), 1),
         (f"W{whole}", f"w{whole}; above 0: it helps", WORTHS, ablation(results, WORTHS) if whole else [], 0),
     ):
         if cells:

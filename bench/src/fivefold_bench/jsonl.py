@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.evaluation import Question
+from fivefold.evaluation import Life, Question
 from fivefold.values.json_files import Fields, lines
 from fivefold.values.memory import Record, record_of
 from fivefold.values.times import as_utc
@@ -132,3 +132,16 @@ def plain_texts(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, st
         id = record.id if unit == "turn" else record.session_id
         if id is not None:
             yield id, spoken(record)
+
+
+def dataset_of(lives: Sequence[Life]) -> Dataset:
+    """A namespace for each life, with all of its questions, also those that nothing answers."""
+    unread = sorted({name for life in lives for name in life.unread})
+    return Dataset(
+        name="everyday",
+        unit="turn",
+        memories={life.name: life.memories for life in lives},
+        questions=tuple(question for life in lives for question in life.questions),
+        plain={life.name: list(plain_texts(life.memories, "turn")) for life in lives},
+        notes=(f"fields of memories that are not stored: {', '.join(unread)}",) if unread else (),
+    )

@@ -1,0 +1,102 @@
+"""Small suites besides the lives: each asks one thing of the engine, of its own memories or of none."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.evaluation import NEVER, K, life_of, outcome
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.stores import open_store
+from fivefold.values.json_files import Fields, document
+from fivefold.values.serialize import Value
+from fivefold_bench.cache import cached
+from fivefold_bench.contestants import contestants_for
+from fivefold_bench.jsonl import dataset_of
+from fivefold_bench.run import run_contestants
+
+FILES = Path(__file__).with_name("everyday_data") / "suites"
+NEAR = 3
+"""An answer counts among so many first hits, if the recall says that something answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFigure(Value):
+    """One figure of a suite: the share of its `n` cases that are as they should be."""
+
+    suite: str
+    figure: str
+    n: int
+    value: float
+
+
+Score = Callable[[str, Sequence[Fields], str], list[SuiteFigure]]
+"""Scores the cases of one part with an embedder."""
+
+
+def chosen(names: str | None) -> list[str]:
+    """The suites of an option: all of them, or those it names."""
+    found = list(SUITES) if names == "all" else [name.strip() for name in (names or "").split(",") if name.strip()]
+    unknown = next((name for name in found if name not in SUITES), None)
+    if unknown is not None:
+        raise InvalidInput(f"{unknown!r} is unknown; known are {', '.join(SUITES)} and all", field="suites")
+    return found
+
+
+def measure_suites(names: Sequence[str], parts: Sequence[str], choice: str) -> list[SuiteFigure]:
+    """Every figure of the suites named, over the cases of these parts."""
+    figures = []
+    for name in names:
+        file = Fields.of(f"{name}.json", document(FILES / f"{name}.json"))
+        entries = [
+            Fields.of(f"{file.where} {part} {number}", each)
+            for part in parts
+            for number, each in enumerate(file.entries(part), 1)
+        ]
+        figures += SUITES[name](name, entries, choice)
+    return figures
+
+
+def _share(suite: str, figure: str, each: Sequence[bool]) -> SuiteFigure:
+    return SuiteFigure(suite, figure, len(each), round(sum(each) / len(each), 6) if each else 0.0)
+
+
+def times(suite: str, cases: Sequence[Fields], choice: str) -> list[SuiteFigure]:
+    """How many questions are read as asking about the days a person would mean."""
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/times.db")) as store:
+        engine = Engine(store, suite, cached(load_embedder(choice)))
+        return [_share(suite, "windows as meant", [_meant(engine, case) for case in cases])]
+
+
+def _meant(engine: Engine, case: Fields) -> bool:
+    """Whether the first and the last day are those meant, or as near to them as the case allows."""
+    window = engine.understand(case.text("q"), now=case.value("now")).window
+    if window is None:
+        return False
+    slack = timedelta(days=case.data.get("slack", 0))
+    first, last = window.start.date(), (window.end - timedelta(microseconds=1)).date()
+    ends = (first, date.fromisoformat(case.value("start"))), (last, date.fromisoformat(case.value("end")))
+    return all(abs(found - meant) <= slack for found, meant in ends)
+
+
+def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigure]:
+    """How often a small store says that nothing answers, and how often it answers what it can."""
+    dataset = dataset_of([life_of(store.name("name"), store) for store in stores])
+    contestants, _ = contestants_for("default", {}, dataset.unit)
+    answers = run_contestants(dataset, contestants, choice, K).answers["default"]
+    outcomes = [
+        outcome(question, answer.ranking, answer.found, answer.chances)
+        for question, answer in zip(dataset.questions, answers, strict=True)
+    ]
+    never = [each.found is False for each in outcomes if each.kind == NEVER]
+    answered = [each.found is not False and each.rank <= NEAR for each in outcomes if each.kind != NEVER]
+    return [_share(suite, "recognised", never), _share(suite, "answered", answered)]
+
+
+SUITES: Mapping[str, Score] = {"times": times, "absence": absence}

@@ -1,0 +1,30 @@
+"""The small suites besides the lives."""
+
+from __future__ import annotations
+
+import pytest
+
+from fivefold.errors import InvalidInput
+from fivefold_bench.suites import chosen, measure_suites
+
+
+def test_most_times_are_read_as_a_person_means_them() -> None:
+    (figure,) = measure_suites(["times"], ["choose", "report"], "wordllama")
+    assert (figure.suite, figure.figure) == ("times", "windows as meant")
+    assert figure.n >= 60
+    assert figure.value >= 0.75
+
+
+@pytest.mark.slow
+def test_small_stores_answer_what_they_can() -> None:
+    never, answered = measure_suites(["absence"], ["choose"], "fivefold-minilm")
+    assert (never.figure, answered.figure) == ("recognised", "answered")
+    assert never.n >= 20
+    assert answered.value >= 0.8
+
+
+def test_a_suite_that_is_unknown_is_named() -> None:
+    assert chosen(" times , absence") == ["times", "absence"]
+    assert chosen(None) == []
+    with pytest.raises(InvalidInput, match="'time' is unknown"):
+        chosen("time")
