@@ -98,7 +98,10 @@ def test_the_newest_stands_for_both(mem: Engine) -> None:
     assert (gone.id, gone.reason) == ("first", "again says nearly the same, and is newer")
     (hit,) = [hit for hit in answer if hit.memory.id == "again"]
     assert hit.candidate.steps[-1].why == "stands for first too"
+    assert [memory.id for memory in hit.folded] == ["first"]
     assert "stands for first too" in answer.explain()
+    assert [each.folded for each in answer.brief.hits if each.memory.id == "again"] == [("first",)]
+    assert "said 2 times" in str(mem.context("Where is the deploy script?"))
 
 
 def test_it_has_the_better_place_and_chance_of_both(mem: Engine) -> None:
@@ -125,6 +128,22 @@ def test_what_differs_in_a_number_stays(mem: Engine) -> None:
 )
 def test_a_question_for_all_or_for_a_time_keeps_both(question: str, mem: Engine) -> None:
     assert {"first", "again"} <= set(ids(mem.recall(question, k=5, now="2025-02-01T00:00:00Z")))
+
+
+def test_a_list_names_each_state_once_and_each_event(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "m.db") as mem:
+        for id, text in (
+            ("a", "I'm allergic to nuts"),
+            ("b", "Nuts are something I'm allergic to"),
+            ("c", "I'm allergic to nuts, really"),
+        ):
+            mem.remember(text, id=id)
+        assert mem.understand("Which allergies do I have?").demand("list")
+        (hit,) = mem.recall("Which allergies do I have?")
+        assert (hit.memory.id, [memory.id for memory in hit.folded]) == ("c", ["b", "a"])
+        mem.remember("I paid the nut supplier at the market", id="d", type="event")
+        mem.remember("I paid the nut supplier at the market, really", id="e", type="event")
+        assert {"d", "e"} <= set(ids(mem.recall("Which suppliers did I pay at the market?")))
 
 
 def test_asked_as_of_an_earlier_time_the_older_answers(mem: Engine) -> None:

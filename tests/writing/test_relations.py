@@ -224,7 +224,7 @@ def test_without_its_model_a_write_goes_on_and_says_so(engine: Engine, monkeypat
     monkeypatch.setattr(PairReader, "relations", fail)
     report = engine.remember_many(STORY[:2])
     assert report.stored == ("first", "second")
-    assert report.notes == ("changes were not looked for: the file is gone",)
+    assert report.notes == ("changes and repeats were not looked for: the file is gone",)
 
 
 def test_questions_and_small_talk_state_nothing() -> None:
@@ -353,6 +353,40 @@ def test_a_near_duplicate_is_linked_and_both_stay(engine: Engine) -> None:
     assert engine.get("old").superseded_by is None
     (link,) = engine.history("old").links
     assert (link.label, link.why) == ("repeats (0.83)", "says nearly the same as an earlier memory")
+
+
+RESTATED = """
+The boiler listens on port 8080 in the cellar | In the cellar the boiler listens on port 8080
+I can't stand cinnamon | Cinnamon is something I can't stand
+Ida was driven to the station by Marek | Marek drove Ida to the station
+My brother Emil lives in Turku | Emil, my brother, lives in Turku
+"""
+
+CONTRASTS = """
+The ferry goes from Turku to Tallinn at noon | The ferry goes from Tallinn to Turku at noon
+Ida lent Marek a tent | Marek lent Ida a tent
+I gave Petra the tickets | Petra gave me the tickets
+The upper drawer is for socks | The lower drawer is for socks
+The cat chased the hen | The hen chased the cat
+My uncle has a boat | My aunt has a boat
+The stove works again | The stove works
+The towels are in the bathroom | The towels were in the bathroom
+Some guests may use the sauna | Every guest may use the sauna
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(RESTATED))
+def test_what_says_the_same_in_another_order_is_linked(one: str, other: str, engine: Engine) -> None:
+    engine.remember(one, id="old")
+    ((source, target, chance),) = repeats(engine.remember(other, id="new"))
+    assert (source, target) == ("new", "old")
+    assert chance >= 0.75
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(CONTRASTS + OTHER.lstrip()))
+def test_what_only_looks_the_same_is_not(one: str, other: str, engine: Engine) -> None:
+    engine.remember(one)
+    assert repeats(engine.remember(other)) == []
 
 
 def test_the_same_is_found_in_a_batch_and_a_late_arrival_is_the_older(engine: Engine) -> None:

@@ -99,4 +99,26 @@ def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigu
     return [_share(suite, "recognised", never), _share(suite, "answered", answered)]
 
 
-SUITES: Mapping[str, Score] = {"times": times, "absence": absence}
+def restatements(suite: str, cases: Sequence[Fields], choice: str) -> list[SuiteFigure]:
+    """How often one of two texts stands for the other: those that say the same, and those that only look like it."""
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/restatements.db")) as store:
+        engine = Engine(store, suite, cached(load_embedder(choice)))
+        for side in ("older", "newer"):
+            texts = [{"id": f"{side}-{number}", "content": case.text(side)} for number, case in enumerate(cases)]
+            engine.remember_many(texts)
+        folded = [_folded(engine, number, case.text("q")) for number, case in enumerate(cases)]
+    same = [case.data["same"] is True for case in cases]
+    return [
+        _share(suite, "folded", [each for each, equal in zip(folded, same, strict=True) if equal]),
+        _share(suite, "kept apart", [not each for each, equal in zip(folded, same, strict=True) if not equal]),
+    ]
+
+
+def _folded(engine: Engine, number: int, question: str) -> bool:
+    """Whether one text of a pair is among the hits, and stands for the other."""
+    pair = {f"older-{number}", f"newer-{number}"}
+    stands = [{hit.memory.id, *(one.id for one in hit.folded)} for hit in engine.recall(question, k=K)]
+    return any(pair <= each for each in stands)
+
+
+SUITES: Mapping[str, Score] = {"times": times, "absence": absence, "restatements": restatements}

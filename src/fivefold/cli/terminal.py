@@ -324,15 +324,16 @@ def _room(hit: Hit) -> int:
 
 
 def _company(hit: Hit, full: bool) -> None:
-    """What speaks for a session, and the turns a recipe brings along with a hit."""
+    """What speaks for a session, the turns a recipe brings along with a hit, and what it stands for."""
     if hit.support is not None:
         ranks = ", ".join(f"{route} #{rank}" for route, rank in hit.support.best_turn_routes.items())
         turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")
         hang("    ", f"{turns} for it" + (f", the best is {ranks}" if ranks else ""), "dim")
-    for memory in hit.neighbours:
+    company = [("nearby", memory) for memory in hit.neighbours] + [("also", memory) for memory in hit.folded]
+    for what, memory in company:
         who = f"{shown_name(memory.speaker)}: " if memory.speaker else ""
         text = brief(memory.content, full)
-        hang("    ", f"nearby  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
+        hang("    ", f"{what:<6}  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
 
 
 def _closing(answer: Recall, verbose: bool) -> str:

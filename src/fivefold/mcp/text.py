@@ -91,7 +91,8 @@ def _shorten_hit(hit: Hit) -> Hit:
     short = replace(
         hit.candidate,
         memory=_shorten_memory(hit.memory, hit.passage),
-        neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
+        neighbours=tuple(map(_shorten_memory, hit.neighbours)),
+        folded=tuple(map(_shorten_memory, hit.folded)),
     )
     return replace(hit, candidate=short)
 

@@ -239,7 +239,7 @@ def _memory(hit: Hit, asked: Set[str]) -> Item:
         match = PassageMatch(match.score, match.part, match.parts, match.start, match.end)
     wishes = facets_of(hit.memory.content).get("preferences", "") if standing else ""
     excerpts = Excerpts(hit.memory.content, match, asked | frozenset(lexemes(wishes)) if wishes else asked)
-    return Item(hit.memory, hit.score, standing=standing, excerpts=excerpts, chance=hit.chance)
+    return Item(hit.memory, hit.score, standing=standing, excerpts=excerpts, chance=hit.chance, again=len(hit.folded))
 
 
 def _count_once(count: Count, budget: int) -> Count:

@@ -43,6 +43,8 @@ class Item:
     excerpts: Excerpts | None = None
     shortened: bool = False
     chance: float | None = None
+    again: int = 0
+    """How many other memories say the same, for which it stands."""
 
     def whole(self) -> Item:
         return replace(self, text=quote(self.memory.content), shortened=False)
@@ -128,7 +130,8 @@ class Block:
         number = self.sources if numbers is None else numbers[item.memory.id]
         when = f" {self._moment(item.memory.event_at)}" if item.recent else ""
         who = f"{',' if when else ''} {_shown_name(item.memory.speaker)}" if item.memory.speaker else ""
-        notes = ", ".join(filter(None, (_origin(item.memory), self._validity(item.memory, numbers))))
+        again = f"said {item.again + 1} times" if item.again else ""
+        notes = ", ".join(filter(None, (_origin(item.memory), self._validity(item.memory, numbers), again)))
         about = f"{when}{who}" + (f" ({notes})" if notes else "")
         return f"[{number}]{about}: " if about else f"[{number}] "
 

@@ -230,43 +230,56 @@ def vectors_of(memories: Sequence[Memory], context: SearchContext) -> Matrix | N
     return np.concatenate(rows).reshape(len(rows), -1) if known else None
 
 
-# Repeats: of two memories that say nearly the same, the newest answers for both.
+# Repeats: of two memories that say the same, the newest answers for both.
+
+TALK_ABOUT = frozenset({"say", "said", "tell", "told", "mention"})
+"""Lexemes of a question that wants whatever was said, also what was said twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats(Value):
-    """Near-duplicates were linked when they were written: in numbers, names and dates they agree."""
+    """Near-duplicates and restatements were linked when they were written: in numbers, names and dates they agree."""
 
     shared: Annotated[
-        float, Between(0, 1), About("The share of common words from which the newest stands for the other")
+        float,
+        Between(0, 1),
+        About("The share of common words, or the chance, from which the newest stands for the other"),
     ] = 0.75
 
 
 def repeats(pool: Pool, context: SearchContext, by: Repeats) -> Pool:
-    """The older of two linked near-duplicates is left out; the newest has the better score of both.
+    """The older of two linked memories is folded into the newest, which has the better score and chance of both.
 
-    Nothing changes where the question asks for a time, an order or every occurrence, or where sessions are wanted.
+    Nothing changes where the question asks for a time, an order or every occurrence, or where sessions are wanted. A
+    list names each state once, and an event as often as it happened.
     """
-    if context.unit == "session" or context.query.demand(*LOOKS_BACK):
+    query = context.query
+    listed = query.demand("list") is not None and not TALK_ABOUT & set(query.lexemes)
+    demands = [kind for kind in LOOKS_BACK if not (listed and kind == "list")]
+    if context.unit == "session" or query.demand(*demands):
         return pool
 
-    def holds(memory: Memory) -> bool:
-        return memory.superseded_by is None and memory.is_current(context.query.now)
+    def may_fold(memory: Memory) -> bool:
+        return memory.superseded_by is None and memory.is_current(query.now) and not (listed and memory.type == "event")
 
     candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
+    stands: dict[str, str] = {}
     left: list[tuple[Candidate, str]] = []
     latest = sorted(pool.candidates, key=lambda one: (one.memory.event_at, one.memory.row), reverse=True)
     links = context.reader.memories.links([one.memory.row for one in latest])
     for one in latest:
-        for link in links.get(one.memory.row, ()) if holds(one.memory) else ():
-            newer, older = candidates.get(link.source), candidates.get(link.target)
+        for link in links.get(one.memory.row, ()) if may_fold(one.memory) else ():
+            first = stands.get(link.source, link.source)
+            newer, older = candidates.get(first), candidates.get(link.target)
             if link.relation != "repeats" or link.chance < by.shared or newer is None or older is None:
                 continue
-            if older.memory.pinned or not holds(older.memory):
+            if older.memory.pinned or not may_fold(older.memory):
                 continue
             del candidates[link.target]
-            left.append((older, f"{link.source} says nearly the same, and is newer"))
+            stands[link.target] = first
+            left.append((older, f"{first} says nearly the same, and is newer"))
             chances = [chance for chance in (newer.chance, older.chance) if chance is not None]
             best = newer.with_step("repeats", max(newer.score, older.score), f"stands for {link.target} too")
-            candidates[link.source] = replace(best, chance=max(chances, default=None))
+            folded = sorted((*newer.folded, older.memory), key=lambda one: (one.event_at, one.row), reverse=True)
+            candidates[first] = replace(best, chance=max(chances, default=None), folded=tuple(folded))
     return pool.without(left, "repeats").with_candidates(candidates.values()) if left else pool

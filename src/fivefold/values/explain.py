@@ -267,6 +267,7 @@ def explain_score(candidate: Candidate) -> list[str]:
     if candidate.chance is not None:
         lines.append(f"    {'chance':<{wide}} {percent(candidate.chance)} that it answers")
     lines += [f"    {'beside':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.neighbours]
+    lines += [f"    {'folded':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.folded]
     return list(map(one_line, lines))
 
 

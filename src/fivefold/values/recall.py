@@ -85,6 +85,10 @@ def _brief(memory: Memory) -> MemorySummary:
     return MemorySummary(memory.id, memory.content, memory.speaker, memory.session_id, memory.event_at)
 
 
+def _ids(memories: Iterable[Memory]) -> tuple[str, ...]:
+    return tuple(memory.id for memory in memories)
+
+
 @dataclass(frozen=True, slots=True)
 class HitSummary(Value):
     """One recalled memory: its score, how likely it answers, and one short reason why it came back."""
@@ -94,6 +98,8 @@ class HitSummary(Value):
     chance: float | None
     reason: str
     memory: MemorySummary
+    folded: tuple[str, ...]
+    """The ids of memories that say the same, for which it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,11 @@ class Hit(Value):
     def neighbours(self) -> tuple[Memory, ...]:
         """The turns just before and after, where the recipe brings them along (M7)."""
         return self.candidate.neighbours
+
+    @property
+    def folded(self) -> tuple[Memory, ...]:
+        """Memories that say the same in nearly the same or in other words, newest first; this one stands for them."""
+        return self.candidate.folded
 
     @property
     def passage(self) -> PassageMatch | None:
@@ -251,7 +262,8 @@ class Recall(Value):
             found=self.found,
             chance=self.chance,
             hits=tuple(
-                HitSummary(hit.rank, hit.score, hit.chance, hit.reason, _brief(hit.memory)) for hit in self.hits
+                HitSummary(hit.rank, hit.score, hit.chance, hit.reason, _brief(hit.memory), _ids(hit.folded))
+                for hit in self.hits
             ),
             recent=tuple(map(_brief, self.recent)),
             notes=self.notes,

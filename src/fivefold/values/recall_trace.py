@@ -330,6 +330,8 @@ class Candidate(Value):
     passage: PassageMatch | None = None
     chance: float | None = None
     """How likely it answers the question, where the recipe judges that."""
+    folded: tuple[Memory, ...] = ()
+    """Memories that say the same, for which it stands."""
 
     @property
     def score(self) -> float:
@@ -337,13 +339,13 @@ class Candidate(Value):
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         steps = (*self.steps, new_step(stage, self.score, after, why))
-        kept = (self.support, self.neighbours, self.passage, self.chance)
+        kept = (self.support, self.neighbours, self.passage, self.chance, self.folded)
         return new_candidate(self.memory, _unread_evidence(self), self.fused, steps, *kept)
         # not by `replace`, which takes ten times as long: every stage calls it for every candidate
 
     def with_chance(self, chance: float) -> Candidate:
         kept = (self.support, self.neighbours, self.passage)
-        return new_candidate(self.memory, _unread_evidence(self), self.fused, self.steps, *kept, chance)
+        return new_candidate(self.memory, _unread_evidence(self), self.fused, self.steps, *kept, chance, self.folded)
 
     def unwritten(self) -> tuple[Findings, int] | None:
         """The findings that its evidence will be written from, and its row; None if that was done."""

@@ -29,7 +29,7 @@ from fivefold.values.reports import Link, LinkKind, Merged, Report
 from fivefold.values.vectors import Matrix, products
 from fivefold.writing.draft import Draft, ReportBuilder
 from fivefold.writing.extract.statements import same_value, single_valued
-from fivefold.writing.wordings import is_answer, is_doubtful, is_numbered, is_plain, may_state, same_share
+from fivefold.writing.wordings import is_answer, is_doubtful, is_numbered, is_plain, may_restate, may_state, same_share
 
 Relation = Literal["replaces", "may_replace", "repeats"]
 
@@ -103,11 +103,13 @@ def find_relations(
         return Relations()
     found = neighbourhoods(drafts, namespace.reader)
     replacements: Sequence[Replacement] = ()
+    repeats: Sequence[Repeat] = ()
     try:
         replacements = find_replacements(found) if settings.find_changes else ()
+        repeats = _find_repeats(found) if settings.find_repeats else ()
     except ReaderError as error:  # the write goes on without them
-        report.notes.append(f"changes were not looked for: {error}")
-    return Relations(replacements, _find_repeats(found) if settings.find_repeats else ())
+        report.notes.append(f"changes and repeats were not looked for: {error}")
+    return Relations(replacements, repeats)
 
 
 def neighbourhoods(drafts: Sequence[Draft], reader: Reader) -> list[Neighbourhood]:
@@ -347,6 +349,9 @@ def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> 
 MIN_REPEAT_LIKENESS = 0.7
 """How like the vectors of two memories must be."""
 
+MIN_RESTATED_LIKENESS, MIN_RESTATED_CHANCE = 0.78, 0.8
+"""How like the vectors of two memories must be that say the same in other words, and what the model must give."""
+
 MAX_REPEATS = 3
 """How many earlier memories a new one is linked with, the nearest of them."""
 
@@ -364,7 +369,7 @@ class Repeat:
     older: Side
     newer: Side
     shared: float
-    """The share of the longer text's words that the shorter one has."""
+    """The share of the longer text's words that the shorter one has; in other words, the chance that it is the same."""
 
 
 def _find_repeats(found: Iterable[Neighbourhood]) -> list[Repeat]:
@@ -372,6 +377,7 @@ def _find_repeats(found: Iterable[Neighbourhood]) -> list[Repeat]:
 
 
 def _repeated(item: Side, around: Sequence[Near]) -> Iterator[Repeat]:
+    """The nearest first; a model reads what may say the same in other words, in either order."""
     one = memory_of(item)
     for near in around:
         other = memory_of(near.side)
@@ -380,6 +386,11 @@ def _repeated(item: Side, around: Sequence[Near]) -> Iterator[Repeat]:
         same_day = one.type != "event" or abs(one.event_at - other.event_at) <= SAME_EVENT
         if same_day and (one.kind, one.speaker) == (other.kind, other.speaker):
             shared = same_share(one.content, other.content)
+            if not shared and near.likeness >= MIN_RESTATED_LIKENESS and may_restate(one.content, other.content):
+                said = SaidPair(_said(item), _said(near.side))
+                read = pair_reader().relations([said, SaidPair(said.newer, said.older)])
+                chance = round(min(each.continues for each in read), 4)
+                shared = chance if chance >= MIN_RESTATED_CHANCE else 0
             if shared:
                 yield Repeat(*_in_time(near.side, item), shared)
 

@@ -23,6 +23,14 @@ def test_small_stores_answer_what_they_can() -> None:
     assert answered.value >= 0.8
 
 
+def test_restatements_are_folded_and_contrasts_kept_apart() -> None:
+    folded, apart = measure_suites(["restatements"], ["choose", "report"], "fivefold-minilm")
+    assert (folded.figure, apart.figure) == ("folded", "kept apart")
+    assert min(folded.n, apart.n) >= 40
+    assert folded.value >= 0.8
+    assert apart.value >= 0.95
+
+
 def test_a_suite_that_is_unknown_is_named() -> None:
     assert chosen(" times , absence") == ["times", "absence"]
     assert chosen(None) == []

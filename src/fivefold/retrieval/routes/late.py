@@ -171,7 +171,7 @@ def _with_passage(
         note = later(_note, match)
         evidence = tuple([item.with_note(note) if item.route in names else item for item in evidence])
     candidate = new_candidate(
-        one.memory, evidence, one.fused, one.steps, one.support, one.neighbours, match, one.chance
+        one.memory, evidence, one.fused, one.steps, one.support, one.neighbours, match, one.chance, one.folded
     )
     return Hit(hit.rank, candidate, hit.composite)
 
