@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Unpack
 
@@ -126,6 +127,44 @@ def _line(memory: Memory) -> str:
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 
+def storable(text: str) -> str:
+    """The text without what no store takes, and without space around it."""
+    return _BROKEN.sub("\ufffd", text).strip()
+
+
+def original_metadata(text: str, framework: str, original: Json) -> Json:
+    """Metadata that keeps what a library gave, with the digest of the text that belongs to it."""
+    return {framework: original, f"{framework}_digest": _digest(text)}
+
+
+def original_of(memory: Memory, framework: str) -> Json | None:
+    """What a library gave; None if the memory came from elsewhere or its text has changed since."""
+    original = memory.metadata.get(framework)
+    same = memory.metadata.get(f"{framework}_digest") == _digest(memory.content)
+    return original if same and isinstance(original, dict) else None
+
+
+def remember_each(engine: Engine, records: Sequence[Json]) -> None:
+    """Remember records that each have an id, every one of them: also what was forgotten, or says the same as another.
+
+    Of two that say the same, the later one ends with its id, since an engine keeps equal notes once.
+    """
+    stored = set(engine.remember_many(records).stored) if records else set()
+    for record in records:
+        if record["id"] in stored:
+            continue
+        with suppress(NotFound):
+            engine.reinstate(record["id"])
+        if not engine.remember_many([record]).stored:
+            engine.remember_many([_distinct(record)])
+
+
+def _distinct(record: Json) -> Json:
+    text = f"{record['content']}\n({record['id']})"
+    stamps = {name: _digest(text) for name in record["metadata"] if name.endswith("_digest")}
+    return {**record, "content": text, "metadata": {**record["metadata"], **stamps}}
+
+
 @dataclass(frozen=True, slots=True)
 class SessionMessage:
     """A message to store in a session: its text, its speaker, and the message itself as JSON."""
@@ -159,9 +198,7 @@ class ChatSession:
 
     def original_message(self, turn: Memory) -> Json | None:
         """The message a turn was made from; None if the turn came from elsewhere or its text has changed."""
-        message = turn.metadata.get(self.framework)
-        same = turn.metadata.get(self._stamp) == _digest(turn.content)
-        return message if same and isinstance(message, dict) else None
+        return original_of(turn, self.framework)
 
     def add(self, messages: Sequence[SessionMessage]) -> None:
         if messages:
@@ -189,18 +226,13 @@ class ChatSession:
                 f"a message of {size:,} characters is too long to store; the limit is {MAX_TEXT - 100:,}; "
                 "refer to images and files by URL instead of including them"
             )
-        text = _BROKEN.sub("\ufffd", message.text).strip()
+        text = storable(message.text)
         return {
             "content": text,
             "speaker": message.speaker,
             "session_id": self.session_id,
-            "metadata": {self.framework: message.content, self._stamp: _digest(text)},
+            "metadata": original_metadata(text, self.framework, message.content),
         }
-
-    @property
-    def _stamp(self) -> str:
-        """The metadata key for the digest of the text that belongs to the message."""
-        return f"{self.framework}_digest"
 
 
 class AsyncChatSession(AsyncCalls[ChatSession]):
