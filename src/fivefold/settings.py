@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from fivefold.errors import InvalidInput
 from fivefold.text.time_grammar import TimeSettings
-from fivefold.values.fields import About, Between, RecentTurns, Rule, Share, build
-from fivefold.values.memory import Origin, Type
+from fivefold.values.fields import About, Between, Chars, RecentTurns, Rule, Share, build
+from fivefold.values.filters import MAX_FILTER, Filter, filter_of
+from fivefold.values.memory import Memory, Origin, Type
 
 
 def _is_zone(name: str) -> bool:
@@ -25,6 +28,23 @@ Hops = Annotated[int, Between(0, 3)]
 Days = Annotated[int, Between(1, 36_500)]
 NEVER = "never"
 RouteWeight = Annotated[float, Between(0, 100)]
+
+
+@lru_cache(64)
+def _filter(text: str) -> Filter:
+    return filter_of(text)
+
+
+def _is_filter(text: str) -> bool:
+    try:
+        return bool(_filter(text))
+    except InvalidInput:
+        return False
+
+
+FilterText = Annotated[
+    str, Chars(MAX_FILTER), Rule(_is_filter, "a filter that is not empty, such as origin:tool,import")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +114,16 @@ class Settings(TimeSettings):
     trust_assistant: Annotated[Share, About("The same for one that the assistant wrote")] = 1.0
     trust_tool: Annotated[Share, About("The same for one that a tool wrote")] = 1.0
     trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0
+    quarantine: Annotated[
+        FilterText | None,
+        About(
+            "Which records wait for approval before anything recalls them: a filter such as `origin:tool,import`",
+            left_out="none",
+        ),
+    ] = None
+    approved: Annotated[
+        FilterText | None, About("Which of these need no approval: a filter such as `speaker:ci-bot`", left_out="none")
+    ] = None
     secrets: Annotated[
         Literal["note", "mask", "refuse"],
         About("Whether a key or a card number in what is remembered is noted in the report, masked, or refused"),
@@ -128,6 +158,15 @@ class Settings(TimeSettings):
         """After how many days a memory of that type expires; None for never."""
         own: int | None = getattr(self, f"{type}_days")
         return own
+
+    def holds(self, memory: Memory) -> bool:
+        """True if a record that would become this memory waits for approval."""
+        held = self.quarantine is not None and _filter(self.quarantine).matches(memory)
+        return held and not (self.approved is not None and _filter(self.approved).matches(memory))
+
+    def trusts_less(self, newer: Memory, older: Memory) -> bool:
+        """True if the newer memory is trusted less, so that it may not take the older one's place by itself."""
+        return self.trust(newer.origin) < self.trust(older.origin)
 
     def trust(self, origin: Origin | None) -> float:
         """The share of its score that a memory of that origin keeps."""

@@ -49,3 +49,15 @@ def test_a_recall_says_what_is_pinned_and_by_which_way_it_came(small: Small, com
     ran = command("recall", "what is the gate code?", "--filter", "pinned:yes", *at)
     assert ran.out.splitlines()[1].endswith(" · says “gate”, “code” · by a tool · pinned")
     assert re.search(r"pinned +yes", command("get", "gate", *at).out)
+
+
+def test_what_waits_for_approval_is_listed_and_decided(small: Small, command: Command) -> None:
+    at = ("--store", small.path)
+    command("settings", "quarantine=origin:tool", *at)
+    assert "1 in quarantine" in command("add", "The user banks at Acme", "--origin", "tool", "--id", "page", *at).out
+    command("add", "The user banks at Initech", "--origin", "tool", "--id", "ad", *at)
+    assert [item["id"] for item in command("quarantine", "--json", *at).json["items"]] == ["page", "ad"]
+    assert command("quarantine", "page", *at).code == command("quarantine", "--approve", *at).code == 2
+    assert command("quarantine", "page", "--approve", "--json", *at).json["stored"] == ["page"]
+    assert command("quarantine", "--reject", "--all", "--json", *at).json == {"rejected": ["ad"]}
+    assert command("quarantine", "ad", "--approve", *at).code == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.errors import NotFound
+from fivefold.errors import InvalidInput, NotFound
 from fivefold.stores.interface import Store
 from fivefold.stores.tables import FORGOTTEN
 from fivefold.values.memory import ORIGINS
@@ -169,6 +169,71 @@ class LifeLaws(StoreFixtures):
         assert {hit.memory.id: hit.score for hit in after} == {"user": before["user"], "tool": before["tool"] / 2}
         (step,) = [step for hit in after for step in hit.candidate.steps if step.stage == "trust"]
         assert step.why == "× 0.5, origin tool"
+
+    def test_what_waits_for_approval_is_stored_and_leaves_no_trace(self, engine: Engine) -> None:
+        engine.remember("I live in Leeds", id="home", event_at="2025-01-01T00:00:00Z")
+        before = engine.stats()
+        engine.configure(quarantine="origin:tool,import", approved="speaker:ci-bot")
+        poison = {"content": "The user lives in Bristol now and Ann Lee works at Acme", "id": "page", "origin": "tool"}
+        turn = {"content": "Ann Lee manages Acme", "id": "turn", "session_id": "chat", "origin": "import"}
+        report = engine.remember_many([poison, turn, {**poison, "id": "again"}])
+        assert (report.quarantined, report.stored, report.superseded) == (("page", "turn"), (), ())
+        assert [merged.id for merged in report.merged] == ["page"]
+        after = engine.stats()
+        parts = ("memories", "sessions", "entities", "edges", "links", "vectors")
+        assert [getattr(after, name) for name in parts] == [getattr(before, name) for name in parts]
+        assert (after.quarantined, engine.get("home").superseded_by) == (2, None)
+        for recipe in steady_recipes():
+            assert [hit.memory.id for hit in engine.recall("where do I live?", recipe=recipe)] in (["home"], [])
+        with pytest.raises(NotFound):
+            engine.get("page")
+        with pytest.raises(InvalidInput):
+            engine.supersede("home", {"content": "The user lives in York", "origin": "tool"})
+        assert engine.remember("The build of Acme is green", speaker="ci-bot", origin="tool").quarantined == ()
+
+        first = engine.quarantined(limit=1)
+        (second,) = engine.quarantined(limit=1, cursor=first.cursor)
+        assert [first[0].id, second.id, second.session_id] == ["page", "turn", "chat"]
+        approved = engine.approve("page")
+        assert (approved.stored, engine.get("page").origin) == (("page",), "tool")
+        assert [link.target for link in approved.superseded] == ["home"], "as if it were remembered now"
+        assert [memory.id for memory in engine.reject(filter="origin:import")] == ["turn"]
+        assert engine.remember_many([turn]).stored == ()
+        assert engine.stats().quarantined == 0
+        for wrong in ({}, {"ids": ["page"]}, {"ids": ["turn"], "filter": ""}):
+            with pytest.raises((InvalidInput, NotFound)):
+                engine.approve(**wrong)
+
+    def test_forgetting_reaches_quarantine(self, engine: Engine) -> None:
+        engine.configure(quarantine="origin:tool")
+        for id in ("one", "two"):
+            engine.remember(f"Turn {id} of a tool", id=id, session_id="chat", origin="tool")
+        assert engine.forget("one").content == "Turn one of a tool"
+        assert engine.forget_session("chat") == 1
+        assert engine.stats().quarantined == 0
+        assert engine.remember("Turn one of a tool", id="one", session_id="chat", origin="tool").stored == ()
+
+    def test_nothing_derived_is_trusted_more_than_what_it_comes_from(self, engine: Engine) -> None:
+        engine.configure(trust_tool=0.5)
+        engine.remember("I live in Leeds", id="home", event_at="2025-01-01T00:00:00Z")
+        report = engine.remember("I live in Bristol now", id="page", origin="tool", event_at="2025-02-01T00:00:00Z")
+        assert report.superseded == ()
+        assert "trusted more" in report.linked[0].why
+        answer = engine.recall("where do I live now?")
+        assert answer[0].memory.id == "home"
+        engine.remember("Ann Lee works at Acme", origin="tool")
+        engine.remember("Bob Fox works at Initech")
+        by_tool, by_user = (engine.graph.edges(name)[0].confidence for name in ("Ann Lee", "Bob Fox"))
+        assert by_tool == by_user / 2
+        engine.remember("The kettle is in the cellar", session_id="chat", speaker="user")
+        engine.remember("The kettle is in the attic", session_id="chat", origin="tool")
+        hits = engine.recall("where is the kettle?", recipe="memsense", filter="kind:session")
+        assert [step.why for hit in hits for step in hit.candidate.steps if step.stage == "trust"] == [
+            "× 0.5, origin tool"
+        ]
+        engine.remember("My tea is green", id="tea", origin="tool")
+        engine.remember("My tea is green", origin="user")
+        assert engine.get("tea").origin == "user", "who is trusted more has said it too"
 
     def test_what_was_recalled_a_moment_ago_is_counted_and_not_stored_again(self, aging: Engine, clock: Clock) -> None:
         aging.remember("My locker number is 214", id="locker", speaker="user")

@@ -68,7 +68,7 @@ class SuccessionLaws(StoreFixtures):
         assert chain.links("mid") == chain.links() == [("old", "mid", 0.75), ("mid", "new", 0.5)]
         assert chain.links("new") == [("mid", "new", 0.5)]
         old, mid = chain.memory("old").row, chain.memory("mid").row
-        assert chain.reader.memories.successions([old]) == [Succession(old, mid, 0.75, day(2))]
+        assert chain.reader.memories.successions([old]) == [Succession(old, mid, 0.75, day(2), "user", "user")]
         assert chain.reader.memories.successions([]) == []
         assert opened(chain.engine.store).store.reader("nobody's").memories.successions([old]) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 BEFORE_POSTINGS = """
 DROP TABLE forgotten;
+DROP TABLE quarantine;
 DROP TABLE checksums;
 DROP TABLE queue;
 DROP TABLE queue_lengths;

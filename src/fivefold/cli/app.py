@@ -77,7 +77,17 @@ FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in 
 COMMAND_GROUPS = {
     "Everyday": ("add", "recall", "context", "chat", "update", "forget", "pin", "unpin", "used", "demo"),
     "Look inside": ("explain", "understand", "plan", "weights", "get", "list", "sessions", "stats", "graph", "health"),
-    "Put right": ("supersede", "reinstate", "sweep", "doctor", "maintain", "reembed", "settings", "namespaces"),
+    "Put right": (
+        "supersede",
+        "reinstate",
+        "quarantine",
+        "sweep",
+        "doctor",
+        "maintain",
+        "reembed",
+        "settings",
+        "namespaces",
+    ),
     "Move data": ("import", "export", "migrate", "backup", "restore"),
     "Serve": ("serve", "mcp", "hook", "keys", "audit", "db"),
     "Tune and measure": ("recipes", "train", "evaluate", "bench"),

@@ -160,7 +160,7 @@ def report(done: Report, read: Memory | None = None) -> None:
     """What a write did, in a few lines; for a single memory also what was read out of it."""
     line(
         f"{len(done.stored):,} stored, {len(done.merged):,} merged, {len(done.superseded):,} superseded, "
-        f"{len(done.linked):,} linked"
+        f"{len(done.linked):,} linked" + (f", {len(done.quarantined):,} in quarantine" if done.quarantined else "")
     )
     if len(done.stored) == 1:
         line(f"  {done.stored[0]}", "bold")

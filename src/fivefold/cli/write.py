@@ -219,6 +219,41 @@ def _json(text: str | None) -> Any:
         raise InvalidInput(f"is not JSON: {error}", field="metadata") from None
 
 
+@app.command()
+def quarantine(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of records to approve or reject")] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Store them as memories")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Remove them for good")] = False,
+    filter: Annotated[str | None, typer.Option("--filter", "-f", help="All that pass, as in origin:tool")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that wait")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many are listed")] = 50,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the list before ended")] = None,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """List the records that wait for approval, and approve or reject them; until then no recall finds them."""
+    if approve and reject:
+        ctx.fail("Choose one of --approve and --reject.")
+    chosen = "" if every else filter
+    with space.reading() as engine:
+        if approve or reject:
+            if bool(ids) == (chosen is not None):
+                ctx.fail("Name the records: ids, --filter or --all.")
+            if approve:
+                space.show(engine.approve(ids or None, filter=chosen), terminal.report)
+            else:
+                rejected = engine.reject(ids or None, filter=chosen)
+                space.show(
+                    {"rejected": [memory.id for memory in rejected]}, lambda _: say(f"{len(rejected):,} rejected")
+                )
+            return
+        if ids:
+            ctx.fail("Say what to do with them: --approve or --reject.")
+        waiting = engine.quarantined(filter=chosen, limit=limit, cursor=cursor)
+    space.show(waiting, terminal.memories)
+
+
 # Commands for how long memories live: pin, unpin, sweep, health.
 
 SHOWN = 20

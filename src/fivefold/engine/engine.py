@@ -21,7 +21,7 @@ from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learn
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.browse import Browser, look_after
+from fivefold.retrieval.browse import Browser, look_after, quarantined
 from fivefold.retrieval.plan import RecallOptions, RecallRequest, RecipeChoice, checked_request
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
@@ -33,7 +33,7 @@ from fivefold.text.passages import tokens
 from fivefold.transfer import jsonl
 from fivefold.transfer.jsonl import import_jsonl
 from fivefold.values.entities import Extractor
-from fivefold.values.filters import FilterInput
+from fivefold.values.filters import FilterInput, filter_of
 from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type, record_of
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
@@ -46,12 +46,13 @@ from fivefold.values.reports import (
     Erasure,
     Finding,
     HealthReport,
+    Page,
     Report,
     Sweep,
     health_filters,
 )
 from fivefold.values.times import utc_now
-from fivefold.values.validate import MAX_K, MAX_TOKENS, checked_count, checked_name
+from fivefold.values.validate import MAX_INDEX, MAX_K, MAX_TOKENS, checked_count, checked_limit, checked_name
 from fivefold.writing import edit, rebuild
 from fivefold.writing.entity_graph import Graph
 from fivefold.writing.extract import extractor as load_extractor
@@ -326,6 +327,33 @@ class Engine(Browser):
             checked_count(soon_days, "soon_days", 0, MAX_DAYS),
         )
         return look_after(self._namespace, filters, checked_count(examples, "examples", 0, MAX_K))
+
+    # quarantine
+
+    def quarantined(
+        self, *, filter: FilterInput | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Page[Memory]:
+        """The records that wait for approval, oldest first, as the memories they would become. No recall finds them."""
+        return quarantined(self._namespace, filter_of(filter), checked_limit(limit), cursor)
+
+    @observers.write
+    def approve(self, ids: str | Collection[str] | None = None, *, filter: FilterInput | None = None) -> Report:
+        """Store records that wait for approval: those with these ids, or all that pass the filter."""
+        return edit.approve(self._namespace, self._waiting(ids, filter))
+
+    @observers.write
+    def reject(
+        self, ids: str | Collection[str] | None = None, *, filter: FilterInput | None = None
+    ) -> tuple[Memory, ...]:
+        """Remove records that wait for approval, for good, and return them; their source does not bring them back."""
+        return tuple(edit.reject(self._namespace, self._waiting(ids, filter)))
+
+    def _waiting(self, ids: str | Collection[str] | None, filter: FilterInput | None) -> list[str]:
+        if (ids is None) == (filter is None):
+            raise InvalidInput("name either ids or a filter", field="ids", statement="name either ids or a filter")
+        if ids is not None:
+            return [checked_name(id, "ids") for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)]
+        return [memory.id for memory in self.quarantined(filter=filter, limit=MAX_INDEX)]
 
     # learning
 

@@ -118,6 +118,7 @@ CLOSING = 60
 def report(done: Report) -> str:
     """What became of one remembered text. Reasons name words of memories."""
     lines = [f"Remembered as {id}." for id in done.stored]
+    lines += [f"{id} waits for approval; until then no recall finds it." for id in done.quarantined]
     lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
     lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
     read = [link for link in done.linked if link.relation in WITH_CHANCE]
@@ -129,6 +130,9 @@ def report(done: Report) -> str:
 def messages_report(done: Report) -> str:
     """What became of the messages of a conversation, in one line each for what is new, known and replaced."""
     lines = [f"{len(done.stored)} remembered, {len(done.merged)} already known."]
+    lines += (
+        [f"{len(done.quarantined)} wait for approval; until then no recall finds them."] if done.quarantined else []
+    )
     lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
     lines += [f"Note: {note}." for note in done.notes]
     return "\n".join(lines)

@@ -212,6 +212,16 @@ def _words(text: str | None) -> tuple[str, ...]:
     return words
 
 
+def quarantined(namespace: Namespace, keep: Filter, limit: int, cursor: str | None) -> Page[Memory]:
+    """Records that wait for approval and pass the filter, oldest first, as the memories they would become."""
+    after = cast(tuple[int, str] | None, read_cursor(cursor, "quarantine", int, str))
+    found: list[Memory] = []
+    while len(found) <= limit and (rows := namespace.reader.quarantine.page(after, PAGE)):
+        found += filter(keep.matches, rows)
+        after = (to_micros(rows[-1].created_at), rows[-1].id)
+    return page_of(found, limit, "quarantine", lambda memory: (to_micros(memory.created_at), memory.id))
+
+
 # A look through all memories of a namespace for what somebody should look at; nothing is changed.
 
 PAGE = 500

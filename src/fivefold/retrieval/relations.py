@@ -15,6 +15,7 @@ import numpy as np
 
 from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.retrieval.protocols import Pool, SearchContext
+from fivefold.stores.records import Succession
 from fivefold.values.fields import About, Between
 from fivefold.values.memory import Memory
 from fivefold.values.query import TURNS, DemandKind
@@ -140,7 +141,7 @@ def replacements_among(memories: Sequence[Memory], context: SearchContext) -> Re
     place = {memory.row: i for i, memory in enumerate(memories)}
     replaced, replaces, ended = (np.zeros(len(memories), dtype=np.float32) for _ in range(3))
     ends, links = dict[int, datetime](), []
-    for link in context.reader.memories.successions(list(place)):
+    for link in _successions(list(place), context):
         if link.newer_at > now:
             continue
         if link.older in place and link.newer in place:
@@ -158,6 +159,13 @@ def replacements_among(memories: Sequence[Memory], context: SearchContext) -> Re
     return Replacements(replaced, replaces, ended, links, ends)
 
 
+def _successions(rows: Sequence[int], context: SearchContext) -> list[Succession]:
+    """The replacements with either end among these; who is trusted less replaces nothing by itself."""
+    trust = context.settings.trust
+    links = context.reader.memories.successions(rows)
+    return [link for link in links if trust(link.newer_origin) >= trust(link.older_origin)]
+
+
 def stand_ins(context: SearchContext, links: Callable[[], Sequence[StandIn]]) -> Sequence[StandIn]:
     """Which candidate stands for which: the newer if the present is asked for, the older for the past."""
     if context.query.demand("current"):
@@ -171,7 +179,7 @@ def rows_standing_in(rows: Sequence[int], context: SearchContext) -> list[int]:
     if not (now or past):
         return []
     best = set(rows[:MAX_LOOKED_UP])
-    links = context.reader.memories.successions(list(best))
+    links = _successions(list(best), context)
     newer = [link.newer for link in links if now and link.older in best]
     return newer + [link.older for link in links if past and link.newer in best]
 
@@ -212,6 +220,7 @@ def wrong_time(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, c
         and answers[older if now else newer] >= MIN_WRONG
         and memories[older].event_at < memories[newer].event_at
         and alike[older, newer] >= MIN_PAIR_COSINE
+        and not context.settings.trusts_less(*(memories[i] for i in ((newer, older) if now else (older, newer))))
     ]
     relations = pair_reader().relations([SaidPair(said[older], said[newer]) for older, newer in pairs])
     for (older, newer), relation in zip(pairs, relations, strict=True):
@@ -274,6 +283,8 @@ def repeats(pool: Pool, context: SearchContext, by: Repeats) -> Pool:
             if link.relation != "repeats" or link.chance < by.shared or newer is None or older is None:
                 continue
             if older.memory.pinned or not may_fold(older.memory):
+                continue
+            if context.settings.trusts_less(newer.memory, older.memory):
                 continue
             del candidates[link.target]
             stands[link.target] = first

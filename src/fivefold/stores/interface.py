@@ -28,7 +28,7 @@ from fivefold.stores.sql.admin import (
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
 from fivefold.stores.sql.graph import GraphReader
 from fivefold.stores.sql.index import IndexWriter, LexemeWriter
-from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter
+from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter, QuarantineReader, QuarantineWriter
 from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
 from fivefold.stores.sql.sessions import SessionReader
@@ -49,6 +49,7 @@ class Reader:
         self.graph = graph
         self.memories = MemoryReader(scope)
         self.sessions = SessionReader(scope)
+        self.quarantine = QuarantineReader(scope)
         self.feedback = FeedbackReader(scope, log)
         self.admin = AdminReader(scope, search, log, size)
         self._scope = scope
@@ -78,6 +79,7 @@ class Writer:
         self.sessions = self.index.sessions
         self.forgotten = ForgottenMarks(txn)
         self.memories = MemoryWriter(txn, self.index, self.forgotten)
+        self.quarantine = QuarantineWriter(txn)
         self.feedback = FeedbackWriter(txn)
         self.admin = AdminWriter(txn)
         self._importer = importer

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from fivefold.values.entities import Extraction
-from fivefold.values.memory import Memory
+from fivefold.values.memory import Memory, Origin
 from fivefold.values.query import Decay
 from fivefold.values.reports import Link
 from fivefold.values.serialize import Value
@@ -158,6 +158,8 @@ class Succession:
     chance: float
     newer_at: datetime
     """The event time of the newer one."""
+    newer_origin: Origin | None = None
+    older_origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,7 @@ VECTORS = _table(
 """Vectors with the token vectors that belong to them; None where a vector has none."""
 LEARNED = _table("learned", "name value", "name")
 FORGOTTEN = _table("forgotten", "memory_mark text_mark said_mark session_mark", "memory_mark")
+QUARANTINE = _table("quarantine", "id session_id content_hash:bytes held_at:integer record", "id")
 TABLES = (
     NAMESPACES,
     SPACES,
@@ -218,6 +219,7 @@ TABLES = (
     _table("feedback", "recall memory=memory at:integer used:integer", "recall memory"),
     LEARNED,
     FORGOTTEN,
+    QUARANTINE,
 )
 """Every table of a namespace that is not derived from the others, each after those it refers to. Times are in µs."""
 

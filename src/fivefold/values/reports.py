@@ -68,13 +68,15 @@ class Report(Value):
     entities: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    """Ids of the records that wait for approval."""
 
     @property
     def id(self) -> str:
-        """The id of the one memory a single `remember` stored or merged into."""
-        ids = self.stored + tuple(merge.id for merge in self.merged)
+        """The id of the one memory that a single `remember` stored, merged into or holds for approval."""
+        ids = self.stored + tuple(merge.id for merge in self.merged) + self.quarantined
         if len(ids) != 1:
-            raise ValueError(f"this report covers {len(ids)} memories; read .stored and .merged")
+            raise ValueError(f"this report covers {len(ids)} memories; read .stored, .merged and .quarantined")
         return ids[0]
 
 
@@ -114,6 +116,8 @@ class Stats(Value):
     """The last look at the vocabulary."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the namespace has set; all else is at its default."""
+    quarantined: int = 0
+    """Records that wait for approval."""
 
     @property
     def graph_expectation(self) -> str:

@@ -151,6 +151,14 @@ def expire_by_type(item: Draft, settings: Settings) -> None:
         item.memory = replace(item.memory, expires_at=item.memory.created_at + timedelta(days=days))
 
 
+def trust_relations(item: Draft, settings: Settings) -> None:
+    """What a memory adds to the graph is trusted no more than its origin."""
+    trust = settings.trust(item.memory.origin)
+    if trust < 1 and item.extraction.relations:
+        lowered = tuple(replace(each, confidence=each.confidence * trust) for each in item.extraction.relations)
+        item.extraction = replace(item.extraction, relations=lowered)
+
+
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
     """Give the drafts their vectors."""
     texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before) for item in drafts]
@@ -169,10 +177,11 @@ class ReportBuilder:
     entities: dict[str, None] = field(default_factory=dict)
     sessions: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
 
     def include(self, part: ReportBuilder | Report) -> None:
         """Add what another transaction did."""
-        for name in ("stored", "merged", "linked", "superseded", "notes"):
+        for name in ("stored", "merged", "linked", "superseded", "notes", "quarantined"):
             getattr(self, name).extend(getattr(part, name))
         self.entities.update(dict.fromkeys(part.entities))
         self.sessions.update(dict.fromkeys(part.sessions))

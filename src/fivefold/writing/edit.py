@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.interface import Writer
 from fivefold.text.lexemes import empty_text_caches
-from fivefold.values.memory import Memory, Record, RecordChanges, record_of
+from fivefold.values.memory import RECORD_FIELDS, Memory, Record, RecordChanges, record_of
 from fivefold.values.reports import BY_HAND, Report, Sweep
 from fivefold.values.times import content_hash
 from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.draft import Draft, ReportBuilder, embed_drafts
 from fivefold.writing.facets import add_facets
-from fivefold.writing.pipeline import embed, extract, merge_or_add
+from fivefold.writing.pipeline import batches, embed, extract, merge_or_add, write_checked
 from fivefold.writing.queue_entries import waiting_memory
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.relations import find_relations, relate, replace_statements
@@ -54,8 +54,8 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         txn.statements.reinstate_ended_by(old.row)
         txn.memories.replace(old.row, item.entry())
         txn.statements.end_superseded(old.row)
-        replace_statements(item, txn, report)
-        found.store(txn, report)
+        replace_statements(item, txn, report, namespace.settings)
+        found.store(txn, report, namespace.settings)
         if old.session_id:
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
@@ -101,7 +101,14 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     _check_supersedable(replaced)
     origin = record.origin or (None if record.speaker else replaced.origin)
     pinned = replaced.pinned if record.pinned is None else record.pinned
-    (item,) = extract([replace(record, origin=origin, pinned=pinned)], namespace)
+    settings = namespace.settings
+    (item,) = extract([replace(record, origin=origin, pinned=pinned)], namespace, settings)
+    if settings.holds(item.memory):
+        raise InvalidInput(
+            "a record of this origin waits for approval and replaces nothing; remember it, and supersede by it once it "
+            "is approved",
+            field="origin",
+        )
     embed([item], namespace.reader, model)
     found = find_relations([item], namespace, report)
     with namespace.transaction(model) as txn:
@@ -110,7 +117,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
             raise NotFound(f"namespace {namespace.name!r} has no memory {old_id!r}")
         _check_supersedable(old)
         add_facets([item], model, txn)
-        merge_or_add(item, txn, report, model)
+        merge_or_add(item, txn, report, model, settings)
         follow_new_turns([item], txn, model)
         new = txn.memories.get(item.memory.id) if item.memory.id in report.stored else None
         if new is None:
@@ -118,7 +125,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
         current = txn.memories.by_row(old.row)
         if current is not None and current.superseded_by is None:
             relate("replaces", new, current, BY_HAND, txn, report)
-        found.store(txn, report)
+        found.store(txn, report, settings)
         for session_id in report.sessions:
             refresh_session(session_id, namespace, txn)
     return report.build()
@@ -150,6 +157,8 @@ def reinstate(namespace: Namespace, id: str) -> bool:
 def forget(namespace: Namespace, id: str) -> Memory:
     """Remove a memory with everything derived from it, also from the memory of its session."""
     if not (is_name(id) and namespace.store.queue.holds(namespace.name, id)):
+        if is_name(id) and namespace.reader.quarantine.get([id]):
+            return reject(namespace, [id])[0]
         namespace.get(id)
     with namespace.transaction() as txn:
         waiting = txn.queue.forget(id)
@@ -183,6 +192,8 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     session_id = checked_name(session_id, "session_id")
     with namespace.transaction() as txn:
         waiting = txn.queue.forget_session(session_id)
+        held = txn.quarantine.get(txn.quarantine.ids_of_session(session_id))
+        waiting += _drop_held(held, txn)
         turns = txn.sessions.turns(session_id)
         if not turns and not waiting:
             raise NotFound(f"namespace {namespace.name!r} has no session {session_id!r}")
@@ -195,6 +206,55 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     empty_text_caches()
     namespace.store.checkpoint()
     return len(turns) + waiting
+
+
+def _drop_held(held: Sequence[Memory], txn: Writer) -> int:
+    """Take records out of quarantine for good; a mark stays of each, by which its source is known."""
+    for memory in held:
+        txn.forgotten.add(memory, content_hash(memory.speaker, memory.content))
+    return txn.quarantine.take([memory.id for memory in held]) if held else 0
+
+
+def reject(namespace: Namespace, ids: Sequence[str]) -> list[Memory]:
+    """Remove records that wait for approval for good; they are not stored again when their source brings them."""
+    with namespace.transaction() as txn:
+        held = txn.quarantine.get(ids)
+        _check_held(namespace, ids, held)
+        _drop_held(held, txn)
+    empty_text_caches()
+    namespace.store.checkpoint()
+    return held
+
+
+def _check_held(namespace: Namespace, ids: Sequence[str], held: Sequence[Memory]) -> None:
+    missing = set(ids) - {memory.id for memory in held}
+    if missing:
+        raise NotFound(f"in namespace {namespace.name!r} no record {min(missing)!r} waits for approval")
+
+
+class _Decided(Exception):
+    """A record that was about to be stored was approved or rejected by somebody else."""
+
+
+def approve(namespace: Namespace, ids: Sequence[str]) -> Report:
+    """Store records that wait for approval, in the order they came, as if they were remembered now."""
+    held = namespace.reader.quarantine.get(ids)
+    _check_held(namespace, ids, held)
+    records = [Record(**{name: getattr(memory, name) for name in RECORD_FIELDS}) for memory in held]
+    report = ReportBuilder()
+    for batch in batches(records):
+
+        def take(txn: Writer, _: ReportBuilder, own: Sequence[Record] = batch) -> None:
+            if txn.quarantine.take([record.id or "" for record in own]) != len(own):
+                raise _Decided
+
+        try:
+            report.include(write_checked(namespace, batch, len(batch), at_end=take, approved=True))
+        except _Decided:
+            raise InvalidInput(
+                "another caller has decided on one of these; look at the list again", field="ids"
+            ) from None
+    return report.build()
 
 
 MAX_SWEPT = 200

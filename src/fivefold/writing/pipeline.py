@@ -24,7 +24,7 @@ from fivefold.settings import Settings
 from fivefold.stores.interface import Reader, Writer
 from fivefold.text.display import bar
 from fivefold.values.memory import Record, record_of
-from fivefold.values.reports import Report
+from fivefold.values.reports import Merged, Report
 from fivefold.writing.draft import (
     NO_VECTORS,
     Draft,
@@ -33,6 +33,7 @@ from fivefold.writing.draft import (
     embed_drafts,
     expire_by_type,
     refuse_secrets,
+    trust_relations,
     without_secrets,
 )
 from fivefold.writing.facets import add_facets
@@ -48,6 +49,7 @@ from fivefold.writing.relations import (
     merge,
     new_drafts,
     replace_statements,
+    stored_already,
 )
 from fivefold.writing.sessions import backfill_previous, find_turns_before, follow_new_turns, log_turn, refresh_session
 
@@ -86,19 +88,25 @@ def write_checked(
     *,
     progress: bool = False,
     at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
+    approved: bool = False,
 ) -> Report:
-    """The steps after the check, for `count` records that a file may yield; `at_end` is called in each transaction."""
+    """The steps after the check, for `count` records that a file may yield; `at_end` is called in each transaction.
+
+    What the settings hold in quarantine goes no further than there, unless it is `approved`.
+    """
     report, settings = ReportBuilder(), namespace.settings
     if isinstance(records, list):
         refuse_secrets(records, settings)
     with bar("Remembering", count, show=progress) as advance:
         for batch in batches(records):
             drafts = extract(batch, namespace, settings)
+            held = [] if approved else [item for item in drafts if settings.holds(item.memory)]
+            drafts = [item for item in drafts if item not in held] if held else drafts
             find_recalled(drafts, namespace, settings.echo_minutes)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
             found = find_relations(drafts, namespace, report, settings)
-            report.include(store(drafts, namespace, model, found, at_end))
+            report.include(store(drafts, namespace, model, found, at_end, held))
     return report.build()
 
 
@@ -134,6 +142,7 @@ def extract(records: Iterable[Record], namespace: Namespace, settings: Settings 
     drafts = [draft(record, namespace.name, namespace.extractor, now) for record in fit]
     for item in drafts:
         expire_by_type(item, settings)
+        trust_relations(item, settings)
     return drafts
 
 
@@ -156,20 +165,23 @@ def store(
     model: Embedder,
     found: Relations | None = None,
     at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
+    held: Sequence[Draft] = (),
 ) -> ReportBuilder:
     """Store the drafts in one transaction. If the namespace has moved to another model, that one embeds them again."""
-    report = ReportBuilder()
+    report, settings = ReportBuilder(), namespace.settings
     try:
         with namespace.transaction(model) as txn:
             mentions = [mention for item in drafts for mention in item.extraction.mentions]
             txn.memories.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
-            look_up_forgotten(drafts, txn)
+            look_up_forgotten([*drafts, *held], txn)
+            for item in held:
+                hold(item, txn, report)
             add_facets(drafts, model, txn)  # those that a recipe has asked for since the drafts were embedded
             for item in drafts:
-                merge_or_add(item, txn, report, model)
+                merge_or_add(item, txn, report, model, settings)
             follow_new_turns(drafts, txn, model)
             if found is not None:
-                found.store(txn, report)
+                found.store(txn, report, settings)
             for session_id in report.sessions:
                 refresh_session(session_id, namespace, txn)
             at_end(txn, report)
@@ -180,14 +192,25 @@ def store(
         for item in drafts:
             item.vectors = NO_VECTORS
         embed(drafts, namespace.reader, current)
-        return store(drafts, namespace, current, found, at_end)
+        return store(drafts, namespace, current, found, at_end, held)
     return report
 
 
-def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedder) -> None:
+def hold(item: Draft, txn: Writer, report: ReportBuilder) -> None:
+    """Put a draft into quarantine, unless it is stored, forgotten or held already; nothing is derived from it."""
+    report.notes += item.record.notes
+    if known := stored_already(item, txn):
+        report.merged.append(known)
+    elif held := txn.quarantine.add(item.memory, item.content_hash):
+        report.merged.append(Merged(held, "it waits for approval already"))
+    else:
+        report.quarantined.append(item.memory.id)
+
+
+def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedder, settings: Settings) -> None:
     """Merge one draft into the memory that already says the same, or add it with all that follows from it."""
     report.notes += item.record.notes
-    if merged := merge(item, txn):
+    if merged := merge(item, txn, settings):
         report.merged.append(merged)
         return
     if item.vectors is NO_VECTORS:
@@ -195,10 +218,10 @@ def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedde
     if item.memory.kind == "turn":
         log_turn(item, txn)
         report.sessions.setdefault(item.memory.session_id or "")
-    _add(item, txn, report)
+    _add(item, txn, report, settings)
 
 
-def _add(item: Draft, txn: Writer, report: ReportBuilder) -> None:
+def _add(item: Draft, txn: Writer, report: ReportBuilder, settings: Settings) -> None:
     correction = item.extraction.refers_back
     corrected = corrected_statement(correction, item.memory, txn) if correction else None
     if corrected is not None:
@@ -211,4 +234,4 @@ def _add(item: Draft, txn: Writer, report: ReportBuilder) -> None:
     if item.memory.kind == "turn":
         link_equal_turn(item, txn, report)
         backfill_previous(item, txn)
-    replace_statements(item, txn, report)
+    replace_statements(item, txn, report, settings)

@@ -79,8 +79,8 @@ def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report
 
 
 def _reports(entries: Sequence[QueueEntry], report: ReportBuilder) -> list[tuple[str, Report]]:
-    """The report of each write, out of the report of all: each record was stored or merged, in this order."""
-    stored, merged = set(report.stored), iter(report.merged)
+    """The report of each write, out of the report of all: each record was stored, held or merged, in this order."""
+    stored, merged, held = set(report.stored), iter(report.merged), set(report.quarantined)
     parts: dict[str, ReportBuilder] = {}
     for entry in entries:
         part = parts.setdefault(entry.write, ReportBuilder())
@@ -89,6 +89,8 @@ def _reports(entries: Sequence[QueueEntry], report: ReportBuilder) -> list[tuple
             part.stored.append(entry.memory_id)
             part.linked += [link for link in report.linked if link.source == entry.memory_id]
             part.superseded += [link for link in report.superseded if link.source == entry.memory_id]
+        elif entry.memory_id in held:
+            part.quarantined.append(entry.memory_id)
         else:
             part.merged.append(next(merged))
     return [(write, part.build()) for write, part in parts.items()]

@@ -88,9 +88,9 @@ class Relations:
     replacements: Sequence[Replacement] = ()
     repeats: Sequence[Repeat] = ()
 
-    def store(self, txn: Writer, report: ReportBuilder) -> None:
+    def store(self, txn: Writer, report: ReportBuilder, settings: Settings) -> None:
         """Replacements first: what has ended is not repeated."""
-        _store_replacements(self.replacements, txn, report)
+        _store_replacements(self.replacements, txn, report, settings)
         _store_repeats(self.repeats, txn, report)
 
 
@@ -264,7 +264,7 @@ def _candidates(text: str, around: Sequence[Near]) -> list[Near]:
     return [near for score, near in best if score >= limit]
 
 
-def _store_replacements(found: Sequence[Replacement], txn: Writer, report: ReportBuilder) -> None:
+def _store_replacements(found: Sequence[Replacement], txn: Writer, report: ReportBuilder, settings: Settings) -> None:
     """End what is surely replaced and link what may be, unless the statements of both have already decided."""
     decided = {(link.source, link.target) for link in report.linked}
     for at, older, newer in _stored_pairs(((each.older, each.newer) for each in found), txn):
@@ -273,7 +273,7 @@ def _store_replacements(found: Sequence[Replacement], txn: Writer, report: Repor
         stated = txn.statements.of_memory(older.row)
         if (newer.id, older.id) in decided or (stated and _stated_otherwise(stated, newer, txn)):
             continue
-        if found[at].is_sure and len(stated) < 2 and not older.pinned:
+        if found[at].is_sure and len(stated) < 2 and not _stays(older, newer, settings):
             why = f"{_short(newer.content)!r} replaces {_short(older.content)!r}, chance {found[at].read:.2f}"
             relate("replaces", newer, older, why, txn, report)
         elif (chance := found[at].chance) >= MIN_CHANCE:
@@ -308,7 +308,12 @@ MAX_ENDED_CHARACTERS = 400
 """A longer text says more than the one statement, so a new value of that statement does not end all of it."""
 
 
-def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
+def _stays(older: Memory, newer: Memory, settings: Settings) -> str:
+    """Why the older memory stays although a newer one contradicts it; empty if it does not."""
+    return "is pinned" if older.pinned else "is trusted more" if settings.trusts_less(newer, older) else ""
+
+
+def replace_statements(item: Draft, txn: Writer, report: ReportBuilder, settings: Settings) -> None:
     """End what a new statement replaces. Of two statements the older one ends, also when it is stored later."""
     for statement in item.extraction.statements:
         if not (statement.update or single_valued(statement.attribute)):
@@ -320,8 +325,8 @@ def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
             sides = [(other, stated), (item.memory, statement)]
             (older, ended), (newer, said) = sorted(sides, key=lambda side: side[0].event_at)
             why = f"{said.attribute}: {said.value!r} replaces {ended.value!r}"
-            if older.pinned:
-                why = f"{why}; the older memory is pinned and stays"
+            if reason := _stays(older, newer, settings):
+                why = f"{why}; the older memory {reason} and stays"
                 relate("may_replace", newer, older, why, txn, report)
                 continue
             remaining = txn.statements.end(older.row, ended, newer.row)
@@ -488,18 +493,38 @@ def _has_source(item: Draft) -> bool:
     return bool(item.record.id or (item.record.event_at and item.memory.session_id))
 
 
-def merge(item: Draft, txn: Writer) -> Merged | None:
-    """Merge the draft into the memory that already says the same; None if there is no such memory."""
+def stored_already(item: Draft, txn: Writer) -> Merged | None:
+    """The memory that a draft is or repeats, or the mark that it was forgotten; changes nothing."""
+    memory = item.memory
+    if known := _by_source(item, txn):
+        return known
+    row = txn.memories.find_note(item.content_hash) if memory.kind == "note" else None
+    note = None if row is None else txn.memories.by_row(row)
+    return None if note is None else Merged(note.id, "the same note is stored already")
+
+
+def _by_source(item: Draft, txn: Writer) -> Merged | None:
+    """The mark that the draft was forgotten, or the memory with its id."""
     memory = item.memory
     if _has_source(item) and txn.forgotten.has(memory, item.content_hash):
         return Merged(memory.id, FORGOTTEN)
     if item.record.id and txn.memories.get(memory.id):
         return Merged(memory.id, "a memory with this id is already stored")
+    return None
+
+
+def merge(item: Draft, txn: Writer, settings: Settings) -> Merged | None:
+    """Merge the draft into the memory that already says the same; None if there is no such memory."""
+    memory = item.memory
+    if known_source := _by_source(item, txn):
+        return known_source
     if memory.kind == "note":
         row = txn.memories.find_note(item.content_hash)
         if row is not None:
             txn.memories.count_repeat(row, memory.tags)
             known = _prolong(row, memory, txn)
+            if settings.trusts_less(known, memory):  # who is trusted more says it too
+                txn.memories.set_origin(row, memory.origin)
             return Merged(known.id, f"the same note was remembered before; seen {known.seen_count} times now")
         recalled = item.recalled and txn.memories.by_row(item.recalled.row)
         if item.recalled is None or recalled is None or recalled.content != item.recalled.content:

@@ -18,7 +18,7 @@ from fivefold.retrieval.routes.searches import STANDING
 from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
-from fivefold.values.memory import Memory
+from fivefold.values.memory import ORIGINS, Memory
 from fivefold.values.query import TURNS
 from fivefold.values.recall import Hit
 from fivefold.values.recall_trace import Candidate, Dropped, StageNote, new_dropped
@@ -108,12 +108,20 @@ def _beyond_first(ranked: list[Candidate]) -> list[tuple[Candidate, str]]:
 def trust(pool: Pool, context: SearchContext) -> Pool:
     """The stage that every recipe ends its reranking with: the trust in the origin of a memory lowers its score.
 
-    The settings say how far what the user, the assistant, a tool or an import wrote is trusted.
+    The settings say how far what the user, the assistant, a tool or an import wrote is trusted. The memory of a session
+    is trusted as the least of its turns.
     """
+    trust_in = context.settings.trust
+    if all(trust_in(origin) == 1 for origin in ORIGINS):
+        return pool
+    memories = [one.memory for one in pool.candidates]
+    sessions = [memory.session_id for memory in memories if memory.kind == "session" and memory.session_id]
+    origins_of = context.reader.sessions.origins(sessions) if sessions else {}
 
     def lowered(one: Candidate) -> Candidate:
-        origin = one.memory.origin
-        trusted = context.settings.trust(origin)
+        own = one.memory.session_id if one.memory.kind == "session" else None
+        origin = min(origins_of.get(own or "", [one.memory.origin]), key=trust_in)
+        trusted = trust_in(origin)
         if trusted == 1:
             return one
         return one.with_step("trust", lower_score(one.score, trusted), f"× {trusted:g}, origin {origin}")

@@ -19,7 +19,7 @@ from fivefold.values.vectors import FIELDS
 TABLES = (
     "memories memory_links memory_times memory_labels slots entities entity_aliases links edges "
     "edge_memories sessions spaces vectors held tokens documents terms corpora recalls feedback "
-    "learned forgotten rerankers answers queue queue_lengths"
+    "learned forgotten quarantine rerankers answers queue queue_lengths"
 ).split()
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 

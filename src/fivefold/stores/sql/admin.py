@@ -69,6 +69,7 @@ class AdminReader(NamespaceSettings):
             bytes_on_disk=self._size(),
             drift=drift,
             settings=self.settings(),
+            quarantined=self._scope.count("quarantine WHERE namespace = :ns"),
         )
 
     def _groups(self, column: str) -> dict[str, int]:

@@ -14,8 +14,9 @@ from fivefold.stores.sql.index import READ_LINKS, IndexWriter, link_memories
 from fivefold.stores.sql.scope import COLUMNS, FilterConditions, Scope, Transaction, put_labels
 from fivefold.stores.tables import MEMORY_COLUMNS, compact, memory_of, micros_or_none, moment_or_none, values_of
 from fivefold.values.entities import Extraction, Mention, extraction_data
+from fivefold.values.fields import build
 from fivefold.values.filters import Filter
-from fivefold.values.memory import Memory, Type
+from fivefold.values.memory import Memory, Origin, Type
 from fivefold.values.reports import Link, LinkKind, ReadKind
 from fivefold.values.times import content_hash as hash_of
 from fivefold.values.times import from_micros, to_micros
@@ -173,14 +174,17 @@ class MemoryReader:
         """The replacements, sure or likely, with either end among these; nothing likely replaces a pinned one."""
         replaces = self._either_end("1", " AND t.relation IN ('supersedes', 'likely')")
         links = self._scope.rows(
-            "SELECT l.target, l.source, l.chance, m.event_at FROM "
+            "SELECT l.target, l.source, l.chance, m.event_at, m.origin, "
+            "(SELECT o.origin FROM memories o WHERE o.row = l.target) FROM "
             f"({replaces}) l "
             f"CROSS JOIN memories m WHERE m.row = l.source AND {self._sql.unindexed('m.namespace')} = :ns "
             f"AND (l.relation <> 'likely' OR NOT EXISTS (SELECT 1 FROM memories p WHERE p.row = l.target "
             f"AND {self._sql.unindexed('p.namespace')} = :ns AND p.pinned = 1)) ORDER BY l.target, l.source",
             rows=self._sql.as_list(rows),
         )
-        return [Succession(older, newer, chance, from_micros(at)) for older, newer, chance, at in links]
+        return [
+            Succession(older, newer, chance, from_micros(at), *origins) for older, newer, chance, at, *origins in links
+        ]
 
     def _either_end(self, why: str, only: str = "") -> str:
         """The links of which either end is one of `:rows`, each once."""
@@ -223,6 +227,77 @@ class MemoryReader:
         )
         first, last = self._scope.one(f"SELECT {', '.join(ends)}", 2)
         return None if first is None else (from_micros(first), from_micros(last))
+
+
+class QuarantineReader:
+    """Records that wait for approval, as the memories they would become. Nothing is derived from them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._sql = scope.sql
+
+    def page(self, after: tuple[int, str] | None, limit: int) -> list[Memory]:
+        """The records that wait, those that came first come first; `after` is time in µs and id of the last one."""
+        at, id = after or (-1, "")
+        own = "namespace = :ns AND (held_at, id) > (:at, :id) ORDER BY held_at, id LIMIT :limit"
+        return self._memories(own, at=at, id=id, limit=limit)
+
+    def get(self, ids: Sequence[str]) -> list[Memory]:
+        own = f"namespace = :ns AND {self._sql.among('id', ':ids')} ORDER BY held_at, id"
+        return self._memories(own, ids=self._sql.as_list(ids))
+
+    def count(self) -> int:
+        return self._scope.count("quarantine WHERE namespace = :ns")
+
+    def _memories(self, condition: str, /, **values: object) -> list[Memory]:
+        rows = self._scope.rows(f"SELECT record FROM quarantine WHERE {condition}", **values)
+        return [build(Memory, {**json.loads(record), "namespace": self._scope.namespace}) for (record,) in rows]
+
+
+class QuarantineWriter(QuarantineReader):
+    """Holds records and lets them go; what it reads is as it sees it."""
+
+    def __init__(self, txn: Transaction) -> None:
+        super().__init__(txn)
+        self._txn = txn
+
+    def add(self, memory: Memory, content_hash: bytes) -> str | None:
+        """Hold what would become this memory; gives the id of the record that says the same, if one waits already."""
+        same = "id = :id OR (content_hash = :hash AND coalesce(session_id, '') = :session)"
+        held: str | None = self._txn.value(
+            f"SELECT id FROM quarantine WHERE namespace = :ns AND ({same}) LIMIT 1",
+            id=memory.id,
+            hash=content_hash,
+            session=memory.session_id or "",
+        )
+        if held is None:
+            data = {**replace(memory, metadata={}).to_dict(), "metadata": memory.metadata}
+            self._txn.many(
+                "INSERT INTO quarantine (namespace, id, session_id, content_hash, held_at, record) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        self._txn.key,
+                        memory.id,
+                        memory.session_id,
+                        content_hash,
+                        to_micros(memory.created_at),
+                        compact(data),
+                    )
+                ],
+            )
+        return held
+
+    def take(self, ids: Sequence[str]) -> int:
+        """Take records out; gives how many were there."""
+        sql = f"DELETE FROM quarantine WHERE namespace = :ns AND {self._sql.among('id', ':ids')} RETURNING 1"
+        taken = len(self._txn.rows(sql, ids=self._sql.as_list(ids)))
+        self._txn.removed.extend(ids)
+        return taken
+
+    def ids_of_session(self, session_id: str) -> list[str]:
+        sql = "SELECT id FROM quarantine WHERE namespace = :ns AND session_id = :session"
+        return [id for (id,) in self._txn.rows(sql, session=session_id)]
 
 
 class ForgottenMarks:
@@ -428,6 +503,12 @@ class MemoryWriter(MemoryReader):
         """Change when a memory expires and whether it is pinned, and nothing else of it."""
         sql = "UPDATE memories SET expires_at = :expires, pinned = :pinned WHERE namespace = :ns AND row = :row"
         self._txn.run(sql, expires=micros_or_none(expires_at), pinned=int(pinned), row=row)
+
+    def set_origin(self, row: int, origin: Origin | None) -> None:
+        """Change who wrote a memory, and nothing else of it."""
+        self._txn.run(
+            "UPDATE memories SET origin = :origin WHERE namespace = :ns AND row = :row", origin=origin, row=row
+        )
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         """Link two memories; a link that exists stays, and a sure replacement takes the place of any other."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from fivefold.stores.sql.scope import Scope, Transaction
 from fivefold.stores.sql.vectors import VectorWriter
-from fivefold.values.memory import Memory, Session
+from fivefold.values.memory import Memory, Origin, Session
 from fivefold.values.times import from_micros, to_micros
 from fivefold.values.vectors import Vector
 
@@ -53,6 +53,15 @@ class SessionReader:
     def turns(self, session_id: str) -> list[Memory]:
         own = "namespace = :ns AND session_id = :session AND kind = 'turn' ORDER BY turn_index, row"
         return self._scope.memories(own, session=session_id)
+
+    def origins(self, session_ids: Sequence[str]) -> dict[str, list[Origin | None]]:
+        """Who wrote the turns of each session, each origin once."""
+        found: dict[str, list[Origin | None]] = {}
+        among = self._sql.among("session_id", ":ids")
+        sql = f"SELECT DISTINCT session_id, origin FROM memories WHERE namespace = :ns AND kind = 'turn' AND {among}"
+        for session_id, origin in self._scope.rows(sql, ids=self._sql.as_list(session_ids)):
+            found.setdefault(session_id, []).append(origin)
+        return found
 
     def last_turns(self, session_id: str | None, now: datetime, most: int) -> list[Memory]:
         """The last turns by that time, oldest first: of that session, or of the one with the latest turn."""

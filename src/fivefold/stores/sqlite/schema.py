@@ -150,11 +150,11 @@ def _mode(path: Path) -> int:
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
-PASSAGES, TIMES, LABELS, SMALL_NAMESPACES, LIFE, CODES, POSTINGS, QUEUE, FORGOTTEN, CHECKSUMS = range(6, 16)
+PASSAGES, TIMES, LABELS, SMALL_NAMESPACES, LIFE, CODES, POSTINGS, QUEUE, FORGOTTEN, CHECKSUMS, QUARANTINE = range(6, 17)
 """The versions of the schema that first have passages and token vectors; the times that memories name, and links with
 a chance; the labels of memories; one table for the lexemes of small namespaces; the expiry, the pin and the origin of
-memories; codes of vectors; postings of its own in place of FTS5's; records that wait; marks of what was forgotten; and
-a checksum of every row."""
+memories; codes of vectors; postings of its own in place of FTS5's; records that wait; marks of what was forgotten;
+a checksum of every row; and records that wait for approval."""
 
 _ZEROS = {52: bytes(4), 64: bytes(4), 72: bytes(20)}
 """Fields of the header that are zero, by their place."""
@@ -226,6 +226,10 @@ def wrong_places(connection: apsw.Connection) -> list[int]:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < QUARANTINE:
+        connection.execute(
+            "CREATE TEMP TABLE quarantine (namespace INTEGER, id, session_id, content_hash, held_at, record)"
+        )
     if version < FORGOTTEN:
         connection.execute(
             "CREATE TEMP TABLE forgotten (namespace INTEGER, memory_mark, text_mark, said_mark, session_mark)"

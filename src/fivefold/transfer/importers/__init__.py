@@ -238,6 +238,7 @@ class ImportReport(Value):
     skipped: tuple[Skipped, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
 
     @property
     def report(self) -> Report:
@@ -331,7 +332,7 @@ def _joined_report(
     return ImportReport(
         format=kind,
         dry_run=dry_run,
-        records=len(joined["stored"]) + len(joined["merged"]) + len(updated),
+        records=len(joined["stored"]) + len(joined["merged"]) + len(joined["quarantined"]) + len(updated),
         updated=tuple(updated),
         skipped=tuple(log.skipped),
         left_out=dict(sorted((+log.left_out).items())),

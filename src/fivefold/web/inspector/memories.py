@@ -155,6 +155,8 @@ def remember(request: Request, session: PageSession, texts: NewTexts) -> Respons
             act.subject = report.id
     except InvalidInput as error:
         return page(request, "memory_new.html", 422, here="memories", form=form_of(texts), error=str(error))
+    if report.quarantined:
+        return redirect(session, "/memories", done="held")
     done = "remembered" if report.stored else "known"
     return redirect(session, f"/memories/{quoted(report.id)}", done=done)
 
@@ -215,6 +217,33 @@ def forget(session: PageSession, id: str) -> Response:
     with session.act("forget", "writer", id) as act:
         act.engine.forget(id)
     return redirect(session, "/memories", done="forgotten")
+
+
+@changes.get("/quarantine")
+def quarantine(
+    request: Request, session: PageSession, cursor: Annotated[str, Query(max_length=4_000)] = "", done: str = ""
+) -> Response:
+    """The records that wait for approval."""
+    rows: Page[Memory] = Page(())
+    error = ""
+    try:
+        with session.act("quarantine", "admin") as act:
+            rows = act.engine.quarantined(limit=PAGE, cursor=cursor or None)
+    except InvalidInput as problem:
+        error = str(problem)
+    return page(request, "quarantine.html", 422 if error else 200, memories=rows, error=error, done=confirmation(done))
+
+
+@changes.post("/memories/{id:name}/decide")
+def decide(session: PageSession, id: str, decision: Text) -> Response:
+    if decision not in ("approve", "reject"):
+        raise InvalidInput(f"must be approve or reject, not {decision!r}", field="decision")
+    with session.act(decision, "admin", id) as act:
+        if decision == "approve":
+            act.engine.approve(id)
+        else:
+            act.engine.reject(id)
+    return redirect(session, "/quarantine", done={"approve": "approved", "reject": "rejected"}[decision])
 
 
 PAGE = 30

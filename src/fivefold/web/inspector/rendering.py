@@ -212,6 +212,9 @@ def stack(shares: Iterable[tuple[str, float]], begin: float = 0.0) -> list[tuple
 CONFIRMATIONS = {
     "remembered": "The memory is stored.",
     "known": "The namespace has this memory already; nothing is added.",
+    "held": "The record waits for approval; until then no recall finds it.",
+    "approved": "The record is stored as a memory.",
+    "rejected": "The record is deleted; its source does not bring it back.",
     "edited": "The memory is changed.",
     "superseded": "The memory is replaced; this is the current one.",
     "reinstated": "The memory is current again.",

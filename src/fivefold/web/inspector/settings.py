@@ -26,7 +26,7 @@ GROUPS = {
     ),
     "Writing": "find_changes find_repeats system_messages tool_messages tool_length",
     "Life of a memory": "fact_days preference_days event_days entity_days procedure_days echo_minutes",
-    "Trust": "secrets passwords trust_user trust_assistant trust_tool trust_import",
+    "Trust": "quarantine approved secrets passwords trust_user trust_assistant trust_tool trust_import",
     "Learning": "learn_after",
 }
 """The order of the page; the setting that people change first is at the top."""

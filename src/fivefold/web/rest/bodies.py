@@ -163,6 +163,13 @@ class FeedbackBody(Body):
     not_used: Names = Field([], description="Ids of the memories that were of no use")
 
 
+class Decision(Body):
+    """Which records in quarantine are approved or rejected: those with these ids, or all that pass a filter."""
+
+    ids: Names | None = Field(None, description="Ids of the records")
+    filter: FilterText | None = Field(None, description="A filter such as speaker:ci-bot; empty for all of them")
+
+
 class EntityBody(Body):
     """An entity made by hand."""
 

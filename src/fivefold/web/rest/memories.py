@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from fivefold.errors import QueueFull
 from fivefold.retrieval.browse import History
+from fivefold.service.audit import subject_of
 from fivefold.service.idempotency import PendingRequest
 from fivefold.service.problems import problem_of
 from fivefold.service.responses import ForgottenMemory, Moment
@@ -20,7 +21,7 @@ from fivefold.service.write_queue import QueuedWrite, QueueState
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, Merged, Page, Report, Sweep
 from fivefold.web.problems import ProblemError
-from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
+from fivefold.web.rest.bodies import Batch, Changes, Decision, FilterText, MessagesBody, Name, RecordBody
 from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
 from fivefold.web.security import quoted
 
@@ -217,6 +218,37 @@ def reinstate_memory(action: Current, id: str) -> Memory | Report:
 def memory_history(action: Current, id: str) -> History:
     """What a memory replaced, what replaced it, and why."""
     return action.engine.history(id)
+
+
+quarantine_operation = partial(operation, tag="quarantine")
+Limit = Annotated[int, Query(ge=1, description="How many on one page")]
+Cursor = Annotated[str | None, Query(max_length=2_000, description="Where the page before ended")]
+
+
+@quarantine_operation("GET /quarantine", "admin", "quarantine")
+def quarantine(
+    action: Current,
+    filter: Annotated[FilterText | None, Query(description="Only those that pass, as in: origin:tool")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[Memory]:
+    """The records that wait for approval, oldest first, as the memories they would become. No recall finds them."""
+    action.service.limits.check_page(limit)
+    return action.engine.quarantined(filter=filter, limit=limit, cursor=cursor)
+
+
+@quarantine_operation("POST /quarantine/approve", "admin", "approve", body={"filter": "speaker:ci-bot"})
+def approve(action: Current, body: Decision) -> Report:
+    """Store records that wait for approval, as if they were remembered now."""
+    action.subject = subject_of(body.ids or ())
+    return action.engine.approve(body.ids, filter=body.filter)
+
+
+@quarantine_operation("POST /quarantine/reject", "admin", "reject", body={"filter": "speaker:ci-bot"})
+def reject(action: Current, body: Decision) -> Page[Memory]:
+    """Remove records that wait for approval for good; the answer has them. Their source does not bring them back."""
+    action.subject = subject_of(body.ids or ())
+    return Page(action.engine.reject(body.ids, filter=body.filter))
 
 
 def _with_id(once: PendingRequest | None, record: dict[str, Any], number: int) -> dict[str, Any]:
