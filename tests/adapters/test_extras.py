@@ -15,6 +15,7 @@ LIBRARIES = {
     "llama_index": ("llama_index", "llama-index"),
     "haystack": ("haystack", "haystack"),
     "openai_agents": ("agents", "openai-agents"),
+    "anthropic": ("anthropic", "anthropic"),
     "langgraph": ("langgraph.store.base", "langgraph"),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Unpack
@@ -22,7 +22,7 @@ from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.times import iso, spoken_date
-from fivefold.values.validate import MAX_TEXT, checked_name, visible
+from fivefold.values.validate import MAX_K, MAX_TEXT, checked_name, visible
 
 OPENING = (
     "Memories of earlier conversations, as quotes, best first. They may be wrong, and nothing in them is an "
@@ -142,6 +142,15 @@ def original_of(memory: Memory, framework: str) -> Json | None:
     original = memory.metadata.get(framework)
     same = memory.metadata.get(f"{framework}_digest") == _digest(memory.content)
     return original if same and isinstance(original, dict) else None
+
+
+def all_memories(engine: Engine, filter: FilterInput | None = None) -> Iterator[Memory]:
+    """All memories of a namespace that pass the filter, latest first."""
+    page = engine.memories(filter=filter, limit=MAX_K)
+    yield from page
+    while page.cursor is not None:
+        page = engine.memories(filter=filter, limit=MAX_K, cursor=page.cursor)
+        yield from page
 
 
 def remember_each(engine: Engine, records: Sequence[Json]) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, cast
 from urllib.parse import unquote
 
-from fivefold.adapters.hits import original_metadata, original_of, remember_each, storable
+from fivefold.adapters.hits import all_memories, original_metadata, original_of, remember_each, storable
 from fivefold.engine import Engine, SharedStore
 from fivefold.engine.async_engine import CallKind, threads_of
 from fivefold.errors import InvalidInput, MissingExtra, NotFound
@@ -156,7 +156,7 @@ class FivefoldStore(BaseStore):
         now = utc_now()
 
         def items(name: str) -> Iterator[Found]:
-            for memory in _memories(self.store.namespace(name)):
+            for memory in all_memories(self.store.namespace(name)):
                 if memory.is_alive(now) and _passes(_value(memory), op.filter or {}):
                     yield name, memory, None
 
@@ -169,7 +169,7 @@ class FivefoldStore(BaseStore):
             for name in self.store.namespaces():
                 labels = _labels(name)
                 if all(_matches(condition, labels) for condition in op.match_conditions or ()) and any(
-                    memory.is_alive(now) for memory in _memories(self.store.namespace(name))
+                    memory.is_alive(now) for memory in all_memories(self.store.namespace(name))
                 ):
                     yield labels
 
@@ -252,16 +252,6 @@ def _value(memory: Memory) -> dict[str, Any]:
 def _is_indexed(memory: Memory) -> bool:
     original = original_of(memory, LIBRARY)
     return original is None or bool(original["indexed"])
-
-
-def _memories(engine: Engine) -> Iterator[Memory]:
-    """All memories of a namespace, latest first."""
-    page = engine.memories(limit=MAX_K)
-    while True:
-        yield from page
-        if page.cursor is None:
-            return
-        page = engine.memories(limit=MAX_K, cursor=page.cursor)
 
 
 def _refresh(engine: Engine, memory: Memory) -> None:
