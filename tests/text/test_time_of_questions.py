@@ -511,6 +511,27 @@ MEANT = [
     ("what did March bring", "2025-03-01", "2025-04-01"),
     ("what did I get up to last weekend", "2025-06-07", "2025-06-09"),
     ("what have I been up to lately", "2025-05-12T15:30", NOW_TEXT),
+    ("what was I up to a week ago", "2025-06-01", "2025-06-08"),
+    ("what did I note in the weeks before Easter", "2025-03-21", "2025-04-18"),
+    ("how was I in the run-up to Easter", "2025-03-28", "2025-04-18"),
+    ("what did I buy just before Christmas", "2024-12-17", "2024-12-24"),
+    ("what happened shortly after my birthday on 3 May", "2025-05-04", "2025-05-11"),
+    ("what happened two days after Christmas", "2024-12-27", "2024-12-29"),
+    ("what did I do a fortnight before Pentecost", "2025-05-24", "2025-05-31"),
+    ("what did I do in the last two weeks of May", "2025-05-18", "2025-06-01"),
+    ("what did I do in the first three days of May", "2025-05-01", "2025-05-04"),
+    ("what did I do before the summer", "2025-03-01", "2025-06-01"),
+    ("what did we do in the summer holidays", "2024-07-01", "2024-09-01"),
+    ("how was the autumn term", "2024-09-01", "2024-12-22"),
+    ("what did I sing on the third Sunday of Advent", "2024-12-15", "2024-12-16"),
+    ("what did I do the night before last", "2025-06-09T18:00", "2025-06-10T06:00"),
+    ("what did I cook three nights ago", "2025-06-08T18:00", "2025-06-09T06:00"),
+    ("what did I do the Friday before last", "2025-05-30", "2025-05-31"),
+    ("what did I do a week last Friday", "2025-05-30", "2025-05-31"),
+    ("what did I say three weeks back?", "2025-05-18", "2025-05-25"),
+    ("what did I say a day or two ago", "2025-06-09", "2025-06-11"),
+    ("what did I plan in recent weeks", "2025-05-14T15:30", NOW_TEXT),
+    ("what did we do the same week last year", "2024-06-10", "2024-06-17"),
 ]
 
 
@@ -526,6 +547,22 @@ def test_the_end_of_a_week_may_lie_ahead(text: str) -> None:
     window = find_window(text, NOW, BERLIN, reach="ahead", rolling=False)
     assert window is not None
     assert window.end == local("2025-06-16")
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("what is on after the weekend", "2025-06-16", "2025-06-23"),
+        ("what is on at the end of June", "2025-06-21", "2025-07-01"),
+        ("what is on at the end of this month", "2025-06-21", "2025-07-01"),
+        ("what is due in the next month", "2025-06-11", "2025-07-12"),
+        ("what is planned between now and Christmas", NOW_TEXT, "2025-12-28"),
+    ],
+)
+def test_a_time_to_come_is_what_people_mean_by_it(text: str, start: str, end: str) -> None:
+    window = find_window(text, NOW, BERLIN, reach="ahead", rolling=False)
+    assert window is not None
+    assert (window.start, window.end) == (local(start), local(end))
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", *NOTHING])

@@ -152,29 +152,44 @@ def season_or_part(match: re.Match[str], saying: Saying) -> Reading | Span | Non
 
 _HOLIDAY_WORDS = (
     "christmas xmas year years friday easter halloween valentine valentines thanksgiving boxing palm whitsun pentecost"
-    " bonfire"
+    " bonfire advent lent ash shrove holy ascension turn epiphany may midsummer saints nicholas patrick patricks"
 )
 
 
 @asked(
-    "weekend holidays break",
-    "{which}(?:(?P<easter>easter) weekend|(?P<christmas>(?:christmas|xmas|festive) (?:holidays|break))|holidays)"
-    "(?! (?:in|to)(?!\\w))",
+    "weekend holidays break vacation",
+    "{which}(?:(?P<easter>easter) (?:weekend|holidays|break)"
+    "|(?P<christmas>(?:christmas|xmas|festive) (?:holidays|break))"
+    "|(?P<summer>summer) (?:holidays|break|vacation)|holidays)(?! (?:in|to)(?! {any month})(?!\\w))",
 )
 def days_off(match: re.Match[str], question: Question) -> Reading | None:
     """Easter weekend is no wider than Easter; "over the holidays" means those of Christmas."""
     if question.reach == "past":
         return None
-    name = "easter" if match["easter"] else "holidays"
-    accepts = None if match["christmas"] or match["easter"] else is_days_off
+    name = "easter" if match["easter"] else "summer holidays" if match["summer"] else "holidays"
+    accepts = None if name != "holidays" or match["christmas"] else is_days_off
     return question.yearly(match, lower(match["which"]), "days off", lambda year: question.holiday(year, name), accepts)
 
 
-@asked(_HOLIDAY_WORDS, "{which}{holiday}(?:,? (?:of )?{year})?")
+@asked(
+    "term year semester",
+    "(?:the )?{which}(?P<term>(?:autumn|fall|winter|spring|summer) (?:term|semester)|(?:school|academic) year)",
+)
+def school(match: re.Match[str], question: Question) -> Reading | None:
+    """A term or a school year, the one that runs or ran last."""
+    if question.reach == "past":
+        return None
+    word = (
+        re.sub("fall|winter", "autumn", lower(match["term"])).replace("semester", "term").replace("academic", "school")
+    )
+    return question.yearly(match, lower(match["which"]), "term", lambda year: question.holiday(year, word))
+
+
+@asked(_HOLIDAY_WORDS, "{which}{holiday}(?: (?:days|period|time|season))?(?:,? (?:of )?{year})?")
 @told(_HOLIDAY_WORDS, "(?P<greeting>happy |merry )?{which}{holiday}(?:,? (?:of )?{year})?")
 def holiday(match: re.Match[str], at: Question | Saying) -> Reading | None:
     """A holiday, unless a stored text greets with it or only describes a thing: "a Christmas card"."""
-    which, name = lower(match["which"]), re.sub(r"(?<=year|tine)['’]?s", "", lower(match["holiday"]))
+    which, name = lower(match["which"]), _holiday_name(match["holiday"])
     if isinstance(at, Saying):
         small = name in ("new year", "valentine") and not match["holiday"][0].isupper()
         if small or match["greeting"] or which in HABITS or describes_a_thing(match):
@@ -184,6 +199,11 @@ def holiday(match: re.Match[str], at: Question | Saying) -> Reading | None:
     if match["year"]:
         return Reading(at.holiday(int(match["year"]), name), "holiday", explicit=True)
     return at.yearly(match, which, "holiday", lambda year: at.holiday(year, name), is_holiday)
+
+
+def _holiday_name(word: str) -> str:
+    name = re.sub(r"(?<=year|tine|rick)['’]?s|(?<=saints)['’]", "", lower(word)).replace("st. ", "st ")
+    return name.removesuffix(" day") if name.startswith(("st ", "all ", "ascension")) else name
 
 
 @told("year", "(?:in|into|early in|until|till|after) the new year")

@@ -55,11 +55,23 @@ _FIXED_HOLIDAYS = {
     "bonfire night": (11, 5, 1),
     "valentine": (2, 14, 1),
     "valentine day": (2, 14, 1),
+    "turn of the year": (12, 29, 6),
+    "epiphany": (1, 6, 1),
+    "may day": (5, 1, 1),
+    "midsummer": (6, 20, 6),
+    "all saints": (11, 1, 1),
+    "st nicholas": (12, 6, 1),
+    "st patrick": (3, 17, 1),
+    "school year": (9, 1, 330),
+    "autumn term": (9, 1, 112),
+    "spring term": (1, 6, 90),
+    "summer term": (4, 15, 100),
 }
 """First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day; "the
-holidays" are from Christmas Eve to New Year's Day."""
+holidays" are from Christmas Eve to New Year's Day. School years and terms are those of most of Europe."""
 _EASTER_DAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
-_EASTER_DAYS |= {"palm sunday": (-7, 1), "whitsun": (48, 3), "pentecost": (48, 3)}
+_EASTER_DAYS |= {"palm sunday": (-7, 1), "whitsun": (48, 3), "pentecost": (48, 3), "ascension": (39, 1)}
+_EASTER_DAYS |= {"lent": (-46, 46), "ash wednesday": (-46, 1), "shrove tuesday": (-47, 1), "holy week": (-7, 7)}
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""
 
 
@@ -185,9 +197,14 @@ class Calendar:
         return self.months(year, (month - 1) % 12 + 1, 3)
 
     def holiday(self, year: int, name: str) -> Span:
-        """The days of a holiday; Easter and Thanksgiving move, the others are fixed."""
+        """The days of a holiday; Advent, Easter and Thanksgiving move, the others are fixed."""
         if name == "thanksgiving":
             first, length = _nth_day(date(year, 11, 1), date(year, 12, 1), 4, "thursday"), 1
+        elif name == "advent":
+            fourth = date(year, 12, 24) - DAY * ((date(year, 12, 24).weekday() + 1) % 7)
+            return self.days(fourth - 3 * WEEK, date(year, 12, 25))
+        elif name == "summer holidays":
+            return self.months(year, (self.settings.summer_months[0] % 12) + 1, 2)
         elif name in _EASTER_DAYS:
             offset, length = _EASTER_DAYS[name]
             first = easter(year) + offset * DAY
@@ -235,6 +252,8 @@ class Calendar:
         if unit in {"day", "holiday"} and part in _WEEK_PARTS:
             begin, length = _WEEK_PARTS[part]
             return self.days(first + (begin - first.weekday()) * DAY, length)
+        if unit == "holiday" and part.endswith("day") and " " in part:
+            return self.days(*_days_of(first, self.day_of(span.end), unit, part))
         if unit == "month" and " " not in part and part[0] in "0123456789":
             return self.day(first.replace(day=int(part[:-2])))
         if unit not in _MONTHS or (part not in THIRDS and " " not in part):
@@ -249,12 +268,29 @@ class Calendar:
         after = self.day_of(span.end)
         return self.days(back(after, 1 - count, unit), back(after, -count, unit))
 
-    def around(self, span: Span, unit: str) -> Span:
+    def around(self, span: Span, unit: str, days: int) -> Span:
         """A day or a holiday with a few days on either side (R8); longer units are vague enough."""
         if unit not in {"day", "holiday"}:
             return span
-        days = timedelta(days=self.settings.around_days)
-        return self.days(self.day_of(span.start) - days, self.day_of(span.end) + days)
+        return self.days(self.day_of(span.start) - days * DAY, self.day_of(span.end) + days * DAY)
+
+    def next_to(self, span: Span, days: int, direction: str) -> Span:
+        """So many days right before the span, or right after it."""
+        first = self.day_of(span.start) - days * DAY if direction == "before" else self.day_of(span.end)
+        return self.days(first, days)
+
+    def edge(self, span: Span, first: bool, count: int, unit: str) -> Span:
+        """The first or the last two weeks of a span, or so many days, weekends or months."""
+        begin, end = self.day_of(span.start), self.day_of(span.end)
+        unit = "week" if unit == "weekend" else unit
+        cut = back(begin, -count, unit) if first else back(end, count, unit)
+        return self.days(begin, min(cut, end)) if first else self.days(max(cut, begin), end)
+
+    def days_from_middle(self, span: Span, step: int) -> Span:
+        """So many days from a holiday, by its second day of several or the next: people count from either."""
+        begin, end = self.day_of(span.start), self.day_of(span.end)
+        length = (end - begin).days
+        return self.days(begin + DAY * ((length - 1) // 2 + step), min(length, 2))
 
 
 def _days_of(first: date, after: date, unit: str, part: str) -> tuple[date, date]:

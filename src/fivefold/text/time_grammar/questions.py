@@ -169,9 +169,15 @@ _BEFORE = compile_pattern(
     r" (?:day|weekend|week|quarter|half|{any weekday})) (?:of|in)"
     r"|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
     r"|(?P<near>early|mid|late)))"
-    r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|month|year)s? (?P<direction>before|after))"
-    r"|(?<!get\x20)(?<!gets\x20)(?<!got\x20)(?<!getting\x20)(?<!been\x20)(?<!was\x20)(?<!were\x20)(?P<to>up to)"
-    r"|(?P<word>ever since|since|up until|until|till|by|prior to|before|after|from|between|to|and|n|or|through"
+    r"|(?P<some>(?:the )?(?P<edge>first|last|final) (?P<some_count>[0-9]{1,2}|couple of|{number word})"
+    r" (?P<some_unit>day|week|weekend|month)s (?:of|in))"
+    r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|fortnight|month|year)(?P<several>s)?"
+    r" (?P<direction>before|after)(?:{event})?)"
+    r"|(?P<near_by>(?P<shortly>just|right|shortly|soon|straight|immediately) (?P<side>before|after)(?:{event})?"
+    r"|(?:the )?(?:run|lead)[ -]?up to)"
+    r"|(?P<to>up to)"
+    r"|(?P<word>ever since|since|between now and|from now (?:until|till|to)"
+    r"|up until|until|till|by|prior to|before|after|from|between|to|and|n|or|through"
     r"|throughout|around|in|on|at|during|over|within|of|for))"
     r"(?P<the> the)?(?: |(?<=mid|rly|ate)-)"
     r"|(?P<dash> ?[-–—] ?)"
@@ -182,13 +188,28 @@ _SAME = {
     "till": "until",
     "up to": "until",
     "prior to": "before",
+    "between now and": "until",
+    "from now until": "until",
+    "from now till": "until",
+    "from now to": "until",
     "n": "and",
 }
+_AT_END = compile_pattern(r"(?:the )?(?:very )?end(?!\w)")
 _DAY_PART = compile_pattern(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
 _CLOCK = compile_pattern(
     r",? (?P<how>before|until|after|since|around|about) (?P<hour>[0-9]{1,2}|{hour word}|noon|midday)"
     r"(?::(?P<minute>[0-5][0-9]))?(?: o['’]clock)?(?: ?(?P<half>am|pm))?(?![\w:]| [a-z]+s(?!\w))"
 )
+
+
+_UP_TO_SOMETHING = re.compile(r"\b(?:get|gets|got|getting|been|was|were|is|are|am|be)(?: \S+){0,2} $", re.IGNORECASE)
+"""Before "up to" these ask for doings, and not for an end."""
+_SEVERAL_DAYS = {"day": 7, "week": 28, "fortnight": 28, "month": 92, "year": 1096}
+"""How far "the days before" and the like reach."""
+_OVER_DAYS = 2
+"""Days on either side of a holiday that "over" it takes in."""
+_NEAR_DAYS, _RUN_UP_DAYS = 7, 21
+"""How far "just before" and "the run-up to" reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +251,8 @@ def _phrases_before(text: str) -> dict[int, Phrase]:
     """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
     matches = {}
     for match in _BEFORE.finditer(text):
+        if match["to"] and _UP_TO_SOMETHING.search(text, max(0, match.start() - 40), match.start()):
+            continue
         word = lower(match["word"] or match["to"])
         word = "-" if match["dash"] else _SAME.get(word, word)
         matches[match.end()] = Phrase(match.start(), match, word, the=bool(match["the"]))
@@ -258,10 +281,13 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Phrase], floor:
     word = phrase.word
     whole = word == "over" and reading.unit == "holiday" and question.reach != "past"
     if word == "around" or whole:
-        reading = reading.with_span(lambda span: question.around(span, piece.reading.unit), question.now)
+        days = _OVER_DAYS if whole else question.settings.around_days
+        reading = reading.with_span(lambda span: question.around(span, piece.reading.unit, days), question.now)
         return Term(phrase.start, end, reading, sure=reading.counts_after(cue or word))
     if word == "for" and question.reach == "ahead":
         cue = "between"  # 'planned for July' is July as surely as 'between June and July' is
+    if word == "before" and cue == "part" and _AT_END.match(text, start) and question.reach != "past":
+        word = "by"  # what is done before the end of May may be done on its last day
     cue = cue or (f"{word} the" if phrase.the else word)
     return Term(start, end, reading, word, phrase.start, reading.counts_after(cue))
 
@@ -282,15 +308,41 @@ def _by_the_clock(span: Span, clock: re.Match[str], question: Question) -> Span:
 
 def _narrow(reading: Reading, phrase: Phrase, question: Question) -> Reading:
     match = phrase.match
-    if match["away"]:
-        count = number(match["count"]) if match["count"] else 1
-        unit, direction = lower(match["unit"]), lower(match["direction"])
-        return reading.with_span(lambda span: question.away(span, count, unit, direction), question.now, unit)
+    if match["away"] or match["near_by"]:
+        return _beside(reading, match, question)
+    if match["some"]:
+        count, unit = number(match["some_count"]), lower(match["some_unit"])
+        edge = lower(match["edge"])
+        return _changed(reading, lambda span: question.edge(span, edge == "first", count, unit), question)
     return _part(reading, lower(match["third"] or match["piece"] or match["whole"] or match["near"]), question)
 
 
+def _beside(reading: Reading, match: re.Match[str], question: Question) -> Reading:
+    """Some time before or after: "two days after", "the weeks before", "just before", "in the run-up to"."""
+    direction = lower(match["direction"] or match["side"] or "before")
+    several = match["several"] and not match["count"] and question.reach != "past"
+    if several or match["near_by"]:
+        unit = lower(match["unit"])
+        days = _SEVERAL_DAYS[unit] if several else _NEAR_DAYS if match["side"] else _RUN_UP_DAYS
+        return reading.with_span(lambda span: question.next_to(span, days, direction), question.now, "stretch")
+    count, unit = number(match["count"]) if match["count"] else 1, lower(match["unit"])
+    if unit == "fortnight":
+        count, unit = 2 * count, "week"
+    if reading.unit == "holiday" and unit == "day" and match["count"] and question.reach != "past":
+        step = count if direction == "after" else -count
+        return reading.with_span(lambda span: question.days_from_middle(span, step), question.now, unit)
+    return reading.with_span(lambda span: question.away(span, count, unit, direction), question.now, unit)
+
+
 def _part(reading: Reading, part: str, question: Question) -> Reading:
-    return reading.with_span(lambda span: question.part(span, reading.unit, part), question.now)
+    return _changed(reading, lambda span: question.part(span, reading.unit, part), question)
+
+
+def _changed(reading: Reading, change: Callable[[Span], Span], question: Question) -> Reading:
+    """The part of a reading; of a time that still runs it may be the part to come, if one looks ahead."""
+    if question.reach == "ahead" and reading.latest and change(reading.span).end > question.now:
+        return replace(reading, span=change(reading.span), latest=None, accepts=None, explicit=True)
+    return reading.with_span(change, question.now)
 
 
 def _ranges(text: str, terms: list[Term], question: Question) -> Iterator[Term]:
@@ -380,10 +432,14 @@ def _bound(text: str, term: Term, question: Question) -> Term | None:
         span = _until_now(question, term.reading, term.word)
     elif term.word in _CLOSED:
         begin = question.now if question.reach == "ahead" and term.reading.span.start > question.now else EARLIEST
+        if term.word == "before" and term.reading.unit == "season" and question.reach == "any":
+            first = question.day_of(term.reading.span.start)
+            begin = question.midnight(later(first, -3))  # "before the summer" is in spring
         span = Span(begin, term.reading.span.start if term.word == "before" else term.reading.span.end)
     else:
         return term
-    return Term(term.word_start, term.end, Reading(span, explicit=term.reading.explicit)) if span else None
+    explicit = term.reading.explicit or (span is not None and span.start > question.now)
+    return Term(term.word_start, term.end, Reading(span, explicit=explicit)) if span else None
 
 
 def _until_now(question: Question, reading: Reading, word: str) -> Span | None:
@@ -392,6 +448,8 @@ def _until_now(question: Question, reading: Reading, word: str) -> Span | None:
     if word == "after" and span.end > question.now and reading.latest:
         span = reading.latest(span.start - INSTANT)
     start = span.start if word == "since" else span.end
+    if word == "after" and question.reach == "ahead" and start > question.now:
+        return Span(start, start + WEEK)
     return question.to_now(start) if start <= question.now else None
 
 

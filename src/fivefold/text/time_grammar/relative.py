@@ -40,9 +40,10 @@ _NEAR = {"yesterday": -1, "last night": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
 
 
 @both(
-    "yesterday today tonight tomorrow tmrw tmr morning afternoon evening night",
+    "yesterday today tonight tomorrow tmrw tmr morning afternoon evening night overnight",
     r"(?P<near>(?:(?:the )?day before )?yesterday|(?:(?:the )?day after )?(?:tomorrow|tmrw?)|(?<!usa\x20)today"
-    r"|last night|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
+    r"|last night|overnight(?= ?(?:$|[?!.,;]))|(?:the )?night before last"
+    r"|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
 )
 def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
     """An evening still to come is allowed in a question, because it names its day."""
@@ -50,6 +51,10 @@ def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
     day = at.today + DAY * (-2 if "before" in word else 2 if "after " in word else _NEAR.get(word, 0))
     if isinstance(at, Saying):
         return at.day(day)
+    if word == "overnight":
+        return None if at.reach == "past" else Reading(at.day_part(at.today - DAY, "night"), "part of a day")
+    if word == "night before last":
+        return None if at.reach == "past" else Reading(at.day_part(at.today - 2 * DAY, "night"), "part of a day")
     if word == "earlier today":
         return at.to_now(at.midnight(day))
     part = "evening" if word == "tonight" else word.rpartition(" ")[2]
@@ -77,6 +82,9 @@ _LASTING = re.compile(
 """Before these "in ten days" says how long something took."""
 
 
+_AGO = r"(?:ago|back(?= ?(?:$|[.,;!?])))"
+
+
 @asked("ago", "(?P<exactly>exactly |precisely )?{count} {unit} ago(?P<today> today| to the day)?")
 @asked("fortnight", "(?P<exactly>exactly )?(?:a |one )?(?P<unit>fortnight) ago(?P<today> today)?")
 def ago(match: re.Match[str], question: Question) -> Reading:
@@ -97,6 +105,36 @@ def ago(match: re.Match[str], question: Question) -> Reading:
     return Reading(question.unit_around(day, unit), f"around a {unit}", frame=frame)
 
 
+@asked("ago back", rf"{{count}} {{unit}} {_AGO}(?P<exactly>)(?P<today>)")
+def some_back(match: re.Match[str], question: Question) -> Reading | None:
+    """Three weeks back is three weeks ago."""
+    return None if question.reach == "past" else ago(match, question)
+
+
+@asked("ago back", rf"{{count}} nights? {_AGO}")
+def nights_ago(match: re.Match[str], question: Question) -> Reading | None:
+    if question.reach == "past":
+        return None
+    day = question.today - number(match["count"]) * DAY
+    return Reading(question.day_part(day, "night"), "part of a day")
+
+
+@asked(
+    "ago back",
+    r"{count}(?: (?P<unit>day|week|month|year)s?)? or (?P<most>so|two|three|four|five|six|[0-9]{1,2})"
+    rf"(?: (?P<units>day|week|month|year)s?)? {_AGO}",
+)
+def some_ago(match: re.Match[str], question: Question) -> Reading | None:
+    """A week or two ago: from half a unit beyond the far one to half a unit short of the near one."""
+    unit = lower(match["unit"] or match["units"])
+    if question.reach == "past" or not unit:
+        return None
+    near = number(match["count"])
+    far = near if lower(match["most"]) == "so" else number(match["most"])
+    first, last = (question.unit_around(back(question.today, step, unit), unit) for step in (far, near))
+    return Reading(Span(first.start, min(last.end, question.now)))
+
+
 @asked("half", "half an? (?P<unit>hour|year) ago|(?:the |this )?(?:last|past) half(?: an| a)?[ -](?P<last>hour|year)")
 def half_ago(match: re.Match[str], question: Question) -> Span | None:
     """Half an hour ago is a quarter of an hour around that time, half a year ago a month around that day."""
@@ -112,8 +150,9 @@ def half_ago(match: re.Match[str], question: Question) -> Span | None:
 
 
 @asked(
-    "this day date",
-    "(?P<this>(?:around |about )?this time|this (?:very )?day|the same (?:day|date)) last (?P<unit>week|month|year)",
+    "this day date same",
+    "(?P<this>(?:around |about )?this time|this (?:very )?day|the same (?:day|date|week|time)) "
+    "last (?P<unit>week|month|year)",
 )
 def this_time(match: re.Match[str], question: Question) -> Reading | None:
     """This time last year is a week on either side of the day; the day itself is one of this week."""
@@ -121,22 +160,28 @@ def this_time(match: re.Match[str], question: Question) -> Reading | None:
         return None
     unit = lower(match["unit"])
     day = back(question.today, 1, unit)
+    if lower(match["this"]).endswith("week") and unit != "week":
+        monday = day - day.weekday() * DAY
+        return Reading(question.days(monday, 7))
     if unit == "week" or "time" not in lower(match["this"]):
         return Reading(question.day(day), "day")
     days = 7 if unit == "year" else 3
     return Reading(question.days(day - days * DAY, 2 * days + 1))
 
 
+@asked("last", "(?:the )?(?P<weekday>{any weekday}) before last(?P<count>)(?P<weekend>)")
+@asked("last", "(?P<count>a|two|three) weeks? (?:last|past) (?P<weekday>{any weekday})(?P<weekend>)")
 @asked("ago", "{count} (?:(?P<weekday>{any weekday})|(?P<weekend>weekend))s? ago")
 def weekdays_ago(match: re.Match[str], question: Question) -> Reading | None:
-    """Two Fridays ago is the one before last Friday."""
+    """Two Fridays ago is the one before last Friday, and so are the Friday before last and a week last Friday."""
     if question.reach == "past":
         return None
     begin, days = (5, 2) if match["weekend"] else (weekday_number(match["weekday"]), 1)
     last = question.weekly(begin, days)(question.now)
     if last.end > question.now:
         last = question.weekly(begin, days)(last.start - INSTANT)
-    first = question.day_of(last.start) - WEEK * (number(match["count"]) - 1)
+    weeks = number(match["count"] or "a") - match[0].endswith("ago")
+    first = question.day_of(last.start) - WEEK * weeks
     return Reading(question.days(first, days), "weekend" if match["weekend"] else "day")
 
 
@@ -197,6 +242,7 @@ def _few(at: Calendar, unit: str) -> tuple[int, int]:
     return (int(365.25 * far), int(365.25 * near)) if unit == "year" else (far, near)
 
 
+@asked("ago back", rf"(?:a few|few|several|some) (?P<unit>day|week|month|year)s? {_AGO}")
 @both("ago", "(?:a few|few|several|some) (?P<unit>day|week|month|year)s? ago")
 def few_ago(match: re.Match[str], at: Question | Saying) -> Span:
     unit = lower(match["unit"])
@@ -216,6 +262,8 @@ def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
 
 _FEW_AHEAD = {"day": 5, "week": 35, "month": 90}
 """Days of "the next few days", weeks and months."""
+RECENT_DAYS = {"day": 5, "week": 28, "month": 92, "year": 1096}
+"""Days of "in recent days", weeks, months and years."""
 _WHILE_DAYS = (365, 21)
 """The far and the near end of "a while ago", in days."""
 _SOON_DAYS = 14
@@ -283,6 +331,18 @@ def rolling(match: re.Match[str], saying: Saying) -> Span:
     return saying.days(back(saying.today, count, unit), saying.today + DAY)
 
 
+@asked(
+    "recent past",
+    "in (?:more )?recent (?P<unit>day|week|month|year)s"
+    "|(?:in |over )?(?:these|the) (?:past|last) (?P<many>day|week|month|year)s",
+)
+def in_recent(match: re.Match[str], question: Question) -> Span | None:
+    """In recent weeks: the last four of them."""
+    if question.reach == "past":
+        return None
+    return Span(question.ago(RECENT_DAYS[lower(match["unit"] or match["many"])], "day"), question.now)
+
+
 @asked("recently lately", r"(?<!most\x20)(?<!more\x20)(?<!how\x20)(?:recently|lately)")
 def recently(match: re.Match[str], question: Question) -> Span:
     return Span(question.ago(question.settings.recent_days, "day"), question.now)
@@ -327,12 +387,14 @@ def running(match: re.Match[str], question: Question) -> Reading | None:
     As people mean it, last week is the calendar one as well.
     """
     which, unit = lower(match["which"]), lower(match["unit"])
+    if match["the"] and which == "next" and question.reach == "ahead":
+        return Reading(question.days(question.today, back(question.today, -1, unit) + DAY), explicit=True)
     if which in {"next", "coming", "upcoming"} and question.reach != "past":
         return Reading(question.whole(unit, ahead=1), unit, explicit=True)
     if which in {"next", "coming", "upcoming", "every", "each"}:
         return None
     if which in {"this", "current"}:
-        return Reading(question.this(unit), unit)
+        return Reading(question.this(unit), unit, explicit=question.reach == "ahead")
     rolling = question.rolling if unit == "week" else bool(match["the"]) and which == "last" and unit != "quarter"
     if rolling or "past" in which:
         return Reading(Span(question.ago(1, unit), question.now), unit if unit == "week" else "")

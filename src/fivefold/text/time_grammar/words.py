@@ -40,7 +40,11 @@ _PARTS = {
     "{season}": "(?P<season>spring|summer|autumn|fall|winter)",
     "{holiday}": "(?P<holiday>christmas (?:eve|day)|christmas|xmas|new year(?:['’]?s)? (?:eve|day)|new year(?:['’]s|s)?"
     "|boxing day|palm sunday|good friday|easter (?:sunday|monday)|easter|whitsun|pentecost|halloween|bonfire night"
-    "|valentine(?:['’]?s)?(?: day)?|thanksgiving)",
+    "|valentine(?:['’]?s)?(?: day)?|thanksgiving|advent|lent|ash wednesday|shrove tuesday|holy week|ascension(?: day)?"
+    "|turn of the year|epiphany|may day|midsummer|all saints(?:['’])?(?: day)?|st\\.? nicholas(?: day)?"
+    "|st\\.? patrick['’]?s(?: day)?)",
+    "{number word}": "|".join(word for word, value in NUMBERS.items() if value > 1 and len(word) > 2),
+    "{event}": r"(?: (?:my|our|his|her|their|the|\w+['’]s)(?: \w+){1,2} on)?",
     "{hour word}": "|".join(word for word, hour in NUMBERS.items() if 1 <= hour <= 12 and len(word) > 2),
     "{which}": r"(?:(?P<which>last|this past|this coming|this|past|previous|next|every|each|any|most|some|coming"
     r"|first|second|third|fourth) )?",
