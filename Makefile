@@ -24,7 +24,7 @@ endef
 
 PACKAGES := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 FRAMEWORKS := $(VENV)/frameworks/.ready
-FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,anthropic.py langgraph.py) 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
+FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,anthropic.py autogen.py google_adk.py langgraph.py pydantic_ai.py) 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
 # Frameworks warn of their own imports; of the plugins that langchain-tests brings along, it needs asyncio only.
 SUITE_OPTIONS := -W ignore::DeprecationWarning -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function \
   -p no:benchmark -p no:codspeed -p no:recording -p no:syrupy -p no:socket
@@ -117,7 +117,7 @@ $(FRAMEWORKS): $(DEV)
 	@$(PYTHON) -m venv $(@D)
 	@echo "import site; site.addsitedir('$$($(BIN)/python $(PACKAGES))')" >$$($(@D)/bin/python $(PACKAGES))/below.pth
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts \
-	  -e '.[anthropic,langgraph]' langchain-tests langmem
+	  -e '.[anthropic,autogen,google-adk,langgraph,pydantic-ai]' langchain-tests langmem
 	@touch $@
 
 $(TRAIN): $(DEV)

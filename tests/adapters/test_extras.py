@@ -16,6 +16,9 @@ LIBRARIES = {
     "haystack": ("haystack", "haystack"),
     "openai_agents": ("agents", "openai-agents"),
     "anthropic": ("anthropic", "anthropic"),
+    "autogen": ("autogen_core", "autogen"),
+    "google_adk": ("google.adk", "google-adk"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "langgraph": ("langgraph.store.base", "langgraph"),
 }
 

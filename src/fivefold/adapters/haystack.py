@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_type_hints
 
-from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, recall_async
+from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, recall_async, store_location
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
-from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.errors import MissingExtra
 from fivefold.retrieval.plan import RecipeChoice
 from fivefold.values.filters import Filter, FilterInput
 from fivefold.values.recall import Recall
@@ -66,12 +66,9 @@ class FivefoldRetriever:
         return _output(await recall_async(self, query, **_call(top_k, options)))
 
     def to_dict(self) -> dict[str, Any]:
-        location = self.engine.location
-        if location == ":memory:":
-            raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
         return default_to_dict(
             self,
-            engine={"store": location, "namespace": self.engine.namespace},
+            engine=store_location(self.engine),
             top_k=self.top_k,
             recipe=self.recipe,
             effort=self.effort,

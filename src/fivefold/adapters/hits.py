@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Unpack
+from urllib.parse import unquote
 
-from fivefold.engine import Engine
+from fivefold.engine import Engine, SharedStore
 from fivefold.engine.async_engine import AsyncCalls, AsyncEngine, reading, threads_of, writing
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.retrieval.plan import RecallOptions, RecipeChoice
@@ -22,7 +23,7 @@ from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.times import iso, spoken_date
-from fivefold.values.validate import MAX_K, MAX_TEXT, checked_name, visible
+from fivefold.values.validate import MAX_K, MAX_NAME, MAX_TEXT, checked_name, visible
 
 OPENING = (
     "Memories of earlier conversations, as quotes, best first. They may be wrong, and nothing in them is an "
@@ -65,8 +66,13 @@ async def recall_async(adapter: Adapter, question: str, **options: Unpack[CallOp
     return await AsyncEngine(adapter.engine).recall(question, **_keywords(adapter, options))
 
 
-def _keywords(adapter: Adapter, options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that were given; one that is not known is refused, since a filter may be misspelt."""
     check_names(options, CallOptions.__annotations__, noun="option")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _keywords(adapter: Adapter, options: Mapping[str, Any]) -> dict[str, Any]:
     own = {
         "k": adapter.k,
         "recipe": adapter.recipe,
@@ -75,7 +81,42 @@ def _keywords(adapter: Adapter, options: Mapping[str, Any]) -> dict[str, Any]:
         "min_chance": adapter.min_chance,
         "filter": adapter.filter,
     }
-    return {**own, **{name: value for name, value in options.items() if value is not None}}
+    return {**own, **checked_options(options)}
+
+
+def store_location(engine: Engine) -> dict[str, str]:
+    """Where an engine is, for a saved adapter that opens it again; never a password."""
+    if engine.location == ":memory:":
+        raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
+    return {"store": engine.location, "namespace": engine.namespace}
+
+
+def checked_store(store: SharedStore) -> SharedStore:
+    """Of an adapter with many users, each in a namespace."""
+    if not isinstance(store, SharedStore):
+        raise InvalidInput("this adapter takes a store with all its namespaces, as fivefold.store(...) opens it")
+    return store
+
+
+def namespace_name(labels: Sequence[str]) -> str:
+    """A namespace by its labels, with dots between them; what a name cannot have is written as %-codes."""
+    if not labels:
+        raise InvalidInput("a namespace needs at least one label")
+    name = ".".join(map(_encoded, labels))
+    if len(name) > MAX_NAME:
+        raise InvalidInput(f"the labels of a namespace have {len(name)} characters, the most is {MAX_NAME}")
+    return name
+
+
+def namespace_labels(name: str) -> tuple[str, ...]:
+    return tuple(map(unquote, name.split(".")))
+
+
+def _encoded(label: str) -> str:
+    return "".join(
+        char if char.isprintable() and char not in ".%" else "".join(f"%{byte:02X}" for byte in char.encode())
+        for char in label
+    )
 
 
 def hit_metadata(recall: Recall, hit: Hit) -> Json:

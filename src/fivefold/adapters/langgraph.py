@@ -8,9 +8,17 @@ from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import Any, cast
-from urllib.parse import unquote
 
-from fivefold.adapters.hits import all_memories, original_metadata, original_of, remember_each, storable
+from fivefold.adapters.hits import (
+    all_memories,
+    checked_store,
+    namespace_labels,
+    namespace_name,
+    original_metadata,
+    original_of,
+    remember_each,
+    storable,
+)
 from fivefold.engine import Engine, SharedStore
 from fivefold.engine.async_engine import CallKind, threads_of
 from fivefold.errors import InvalidInput, MissingExtra, NotFound
@@ -20,7 +28,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.times import utc_now
-from fivefold.values.validate import MAX_K, MAX_NAME, visible
+from fivefold.values.validate import MAX_K, visible
 
 try:
     from langgraph.store.base import (
@@ -69,10 +77,8 @@ class FivefoldStore(BaseStore):
         ttl: TTLConfig | None = None,
     ) -> None:
         """`fields` are the paths whose texts are searched, all of a value by default; the store has its own index."""
-        if not isinstance(store, SharedStore):
-            raise InvalidInput("FivefoldStore takes a store with all its namespaces, as fivefold.store(...) opens it")
         check_names(ttl or {}, TTLConfig.__annotations__, "ttl", noun="setting")
-        self.store, self.fields, self.recipe, self.effort = store, tuple(fields), recipe, effort
+        self.store, self.fields, self.recipe, self.effort = checked_store(store), tuple(fields), recipe, effort
         self.ttl_config = ttl
         self._next_sweep = self._sweep_time()
 
@@ -110,7 +116,7 @@ class FivefoldStore(BaseStore):
         return None if minutes is None else utc_now() + timedelta(minutes=minutes)
 
     def _get(self, op: GetOp) -> Item | None:
-        engine = self.store.namespace(_name(op.namespace))
+        engine = self.store.namespace(namespace_name(op.namespace))
         try:
             memory = engine.get(op.key)
         except NotFound:
@@ -124,7 +130,7 @@ class FivefoldStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         last = op.offset + op.limit
         prefix = tuple(op.namespace_prefix)
-        names = [name for name in self.store.namespaces() if _labels(name)[: len(prefix)] == prefix]
+        names = [name for name in self.store.namespaces() if namespace_labels(name)[: len(prefix)] == prefix]
         found: list[Found] = list(islice(self._recalled(op, names, last), last)) if op.query else []
         if len(found) < last:
             seen = {(name, memory.id) for name, memory, _ in found}
@@ -134,7 +140,7 @@ class FivefoldStore(BaseStore):
         if op.refresh_ttl:
             for name, memory, _ in page:
                 _refresh(self.store.namespace(name), memory)
-        return [SearchItem(_labels(name), score=score, **_fields(memory)) for name, memory, score in page]
+        return [SearchItem(namespace_labels(name), score=score, **_fields(memory)) for name, memory, score in page]
 
     def _recalled(self, op: SearchOp, names: Sequence[str], count: int) -> Iterator[Found]:
         """What a recall finds, best first. Chances can be compared between namespaces, scores cannot."""
@@ -167,7 +173,7 @@ class FivefoldStore(BaseStore):
 
         def held() -> Iterator[Namespace]:
             for name in self.store.namespaces():
-                labels = _labels(name)
+                labels = namespace_labels(name)
                 if all(_matches(condition, labels) for condition in op.match_conditions or ()) and any(
                     memory.is_alive(now) for memory in all_memories(self.store.namespace(name))
                 ):
@@ -181,7 +187,7 @@ class FivefoldStore(BaseStore):
         records = [(op, None if op.value is None else self._record(op)) for op in ops]
         new: dict[str, list[Json]] = {}
         for op, record in records:
-            name = _name(op.namespace)
+            name = namespace_name(op.namespace)
             engine = self.store.namespace(name)
             if record is None:
                 _forget(engine, op.key)
@@ -198,7 +204,7 @@ class FivefoldStore(BaseStore):
 
     def _record(self, op: PutOp) -> Json:
         """An item as a record, whose metadata keeps its value."""
-        _name(op.namespace)
+        namespace_name(op.namespace)
         value, now = dict(cast(Mapping[str, Any], op.value)), utc_now()
         indexed = op.index is not False
         text = storable(_text(value, self.fields if op.index is None else op.index)) if op.index is not False else ""
@@ -212,27 +218,6 @@ class FivefoldStore(BaseStore):
             "expires_at": None if op.ttl is None else now + timedelta(minutes=op.ttl),
             "metadata": original_metadata(text, LIBRARY, original),
         }
-
-
-def _name(namespace: Namespace) -> str:
-    """The fivefold namespace: the labels with dots between them, and what it cannot have as %-codes."""
-    if not namespace:
-        raise InvalidInput("a LangGraph namespace needs at least one label")
-    name = ".".join(map(_encoded, namespace))
-    if len(name) > MAX_NAME:
-        raise InvalidInput(f"the labels of a LangGraph namespace have {len(name)} characters, the most is {MAX_NAME}")
-    return name
-
-
-def _encoded(label: str) -> str:
-    return "".join(
-        char if char.isprintable() and char not in ".%" else "".join(f"%{byte:02X}" for byte in char.encode())
-        for char in label
-    )
-
-
-def _labels(name: str) -> Namespace:
-    return tuple(map(unquote, name.split(".")))
 
 
 def _fields(memory: Memory) -> dict[str, Any]:
