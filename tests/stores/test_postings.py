@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT
 from fivefold.stores.sqlite import lexical, postings
 from fivefold.stores.sqlite.dialect import rows
-from fivefold.stores.sqlite.postings import Corpus, Document
+from fivefold.stores.sqlite.postings import K1, B, Corpus, Document
 from tests.support.lexeme_tables import empty_store
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -147,6 +148,15 @@ def exhaustive(
         counts = item.counts()
         if (allowed is None or item.memory in allowed) and any(counts.get(word) for word in asked):
             scores[item.memory] = sum(
-                corpus.share(terms[word].weight.idf, counts.get(word, 0), item.length, multiplied) for word in asked
+                share(terms[word].weight.idf, counts.get(word, 0), item.length, corpus.average, multiplied)
+                for word in asked
             )
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def share(idf: float, packed: int, length: float, average: float, multiplied: bool) -> float:
+    """BM25 of one lexeme in one document, by a plain formula (R4)."""
+    count, named = packed & MAX_COUNT, packed >> COUNT_BITS
+    if multiplied and named:
+        return PREDICATE_WEIGHT * share(idf, count - (PREDICATE_WEIGHT - 1) * named, length, average, False)
+    return idf * ((count * (K1 + 1.0)) / (count + K1 * (1 - B + B * length / average)))

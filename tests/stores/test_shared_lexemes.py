@@ -113,7 +113,9 @@ def test_scores_are_those_of_fts5_to_the_last_bit(found: Found, asked: list[str]
 def test_the_latest_and_the_words_are_the_same(found: Found, asked: list[str], most: int, prefix: str) -> None:
     connection = all_ways(found)
     for namespace in (LARGE, MIXED):
-        latest, other = (lexical.latest_with(connection, key, asked, most) for key in (SMALL, namespace))
+        latest, other = (
+            lexical.latest_with(connection, PostingCache(), key, asked, most) for key in (SMALL, namespace)
+        )
         assert latest == other
         known, other_words = (lexical.vocabulary(connection, key, most, prefix) for key in (SMALL, namespace))
         assert known == other_words

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -130,6 +131,30 @@ def test_a_closed_engine_says_so(store_path: str) -> None:
 
 
 # no room, no right to write
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_the_words_of_a_small_namespace_are_those_of_now(store_path: str, in_memory: bool) -> None:
+    """Its documents stay in memory; a write of any process, also one that is undone, makes them stale."""
+    ours = toy(":memory:" if in_memory else store_path)
+    theirs = ours if in_memory else toy(store_path)
+
+    def found(word: str) -> list[str]:
+        return [hit.memory.id for hit in ours.recall(word, recipe="lexical")]
+
+    with ours, theirs:
+        theirs.remember("The heron nests by the weir.", id="heron")
+        assert found("heron") == ["heron"]
+        theirs.update("heron", content="The otter sleeps by the weir.")
+        assert (found("heron"), found("otter")) == ([], ["heron"])
+        with suppress(LookupError), theirs.store.write("default") as txn:
+            txn.memories.remove(1)
+            raise LookupError
+        assert found("otter") == ["heron"]
+        theirs.remember("An otter again.", id="again")
+        assert set(found("otter")) == {"heron", "again"}
+        theirs.forget("heron")
+        assert found("otter") == ["again"]
 
 
 def test_a_full_disk_undoes_the_write_and_loses_nothing(store_path: str) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import threading
-from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import NamedTuple
+from weakref import WeakSet
 
 import apsw
 import numpy as np
@@ -27,6 +26,7 @@ from fivefold.stores.sqlite import postings
 from fivefold.stores.sqlite.connection import one_snapshot, rows
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
 from fivefold.stores.sqlite.postings import K1, LAST_CHARACTER, B, Corpus, Document, Packed
+from fivefold.text.lexemes import empty_on_forget
 from fivefold.values.recall_trace import RouteHit, new_hit
 
 # The best documents of the lexical index by BM25, exactly. Few postings are all added up. Of many, lexemes are read
@@ -253,28 +253,34 @@ def is_large(
     return bool(memories > MAX_MEMORIES or characters > MAX_CHARACTERS)
 
 
-def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:
-    """The documents with any of the lexemes, and how often each of these occurs, packed."""
-    counts: dict[int, list[int]] = {}
-    for weight, texts in (
-        (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
-        (1, [item.content for item in found]),
-    ):
-        for place, document in _occurrences(texts, lexemes):
-            counts.setdefault(document, [0] * len(lexemes))[place] += weight
-    return [(found[document], counts[document]) for document in sorted(counts)]
+class Recent:
+    """The documents of a namespace that are not in an index, joined, so that a lexeme is looked for in all at once."""
 
+    def __init__(self, found: Sequence[Document]) -> None:
+        self.memories = np.array([item.memory for item in found], dtype=np.int64)
+        self.lengths = np.array([item.length for item in found], dtype=np.float64)
+        self.corpus = Corpus(len(found), sum(item.length for item in found))
+        self._fields = [
+            (weight, "".join([f" {text} \n" for text in texts]), np.cumsum([len(text) + 3 for text in texts]))
+            for weight, texts in (
+                (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
+                (1, [item.content for item in found]),
+            )
+        ]
 
-def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Each place of a lexeme in the texts, in which spaces separate lexemes: which lexeme it is, and in which text."""
-    joined = "".join([f" {text} \n" for text in texts])
-    starts = list(accumulate((len(text) + 3 for text in texts), initial=0))
-    for place, lexeme in enumerate(lexemes):
-        wanted = f" {lexeme} "
-        at = joined.find(wanted)
-        while at >= 0:
-            yield place, bisect_right(starts, at) - 1
-            at = joined.find(wanted, at + len(wanted) - 1)
+    def counts(self, lexemes: Sequence[str]) -> npt.NDArray[np.uint32]:
+        """How often each of the lexemes, a row each, occurs in each of the documents, packed."""
+        counts = np.zeros((len(lexemes), len(self.memories)), dtype=np.uint32)
+        for weight, joined, ends in self._fields:
+            for place, lexeme in enumerate(lexemes):
+                wanted, found = f" {lexeme} ", []
+                at = joined.find(wanted)
+                while at >= 0:
+                    found.append(at)
+                    at = joined.find(wanted, at + len(wanted) - 1)
+                if found:
+                    np.add.at(counts[place], np.searchsorted(ends, found, side="right"), np.uint32(weight))
+        return counts
 
 
 RARE = 32_768
@@ -283,15 +289,45 @@ RARE = 32_768
 Hits = list[tuple[int, float]]
 
 
+MAX_RECENT_NAMESPACES = 32
+"""Of how many namespaces the documents that are not in an index stay in memory, half a megabyte each at most."""
+
+
 class PostingCache:
-    """The postings of frequent lexemes that were read last; a change of the index makes them stale."""
+    """The postings of frequent lexemes that were read last, and the documents outside of an index.
+
+    A change of the index makes the former stale, a change of the documents, which their checksums show, the latter.
+    """
 
     def __init__(self, least: int = 256, most: int = 3_000_000) -> None:
         """`least` postings are worth to be cached, and `most` are, of all lexemes together."""
         self._least, self._most = least, most
         self._known: OrderedDict[tuple[int, int], tuple[int, Postings]] = OrderedDict()
         self._size = 0
+        self._recent: OrderedDict[tuple[int, bool], tuple[tuple[int, ...], Recent]] = OrderedDict()
         self._lock = threading.Lock()
+        _caches.add(self)
+
+    def forget_texts(self) -> None:
+        with self._lock:
+            self._recent.clear()
+
+    def recent(self, connection: apsw.Connection, namespace: int, sessions: bool) -> Recent:
+        sql = "SELECT rows, sum FROM checksums WHERE name = 'lexemes' AND key = ?"
+        sums = rows(connection, sql, namespace) if connection.table_exists("main", "checksums") else []
+        if not sums:  # no documents, or a file of an older schema that is only read
+            return Recent(documents(connection, namespace, sessions))
+        key, state = (namespace, sessions), (connection.total_changes(), *sums[0])
+        with self._lock:
+            if key in self._recent and self._recent[key][0] == state:
+                self._recent.move_to_end(key)
+                return self._recent[key][1]
+        found = Recent(documents(connection, namespace, sessions))
+        with self._lock:
+            self._recent[key] = (state, found)
+            while len(self._recent) > MAX_RECENT_NAMESPACES:
+                self._recent.popitem(last=False)
+        return found
 
     def read(self, connection: apsw.Connection, namespace: int, term: int, version: int) -> Postings:
         key = (namespace, term)
@@ -333,6 +369,15 @@ class PostingCache:
             self._size += len(found.rows)
             while self._size > self._most:
                 self._size -= len(self._known.popitem(last=False)[1][1].rows)
+
+
+_caches: WeakSet[PostingCache] = WeakSet()
+
+
+@empty_on_forget
+def _forget_texts() -> None:
+    for cache in list(_caches):
+        cache.forget_texts()
 
 
 class IndexStatistics(NamedTuple):
@@ -392,22 +437,20 @@ def _scored(
     multiplied: bool,
 ) -> Hits:
     """The best of the index and all others that match, each with its score, the best first."""
-    recent = documents(connection, namespace, sessions)
+    recent = cache.recent(connection, namespace, sessions)
     index = index_of(connection, namespace, sessions)
     terms_known = [] if index is None else postings.terms_of(connection, namespace, int(sessions), lexemes)
     known = {lexeme: (term, size) for lexeme, term, size, _ in terms_known}
-    matching = counts_of(recent, lexemes)
-    own = Corpus(len(recent), sum(item.length for item in recent))
-    corpus = own if index is None else Corpus(*(one + other for one, other in zip(own, index.corpus, strict=True)))
-    here = [sum(counts[place] > 0 for _, counts in matching) for place in range(len(lexemes))]
+    counts, corpus = recent.counts(lexemes), recent.corpus
+    if index is not None:
+        corpus = Corpus(corpus.documents + index.corpus.documents, corpus.lexemes + index.corpus.lexemes)
+    here = np.count_nonzero(counts, axis=1).tolist()
     idf = [corpus.idf(known.get(lexeme, (0, 0))[1] + count) for lexeme, count in zip(lexemes, here, strict=True)]
-    found = [
-        (
-            item.memory,
-            sum(corpus.share(weight, n, item.length, multiplied) for weight, n in zip(idf, counts, strict=True) if n),
-        )
-        for item, counts in matching
-    ]
+    matching = np.flatnonzero(counts.any(axis=0))
+    scores, lengths = np.zeros(len(matching)), recent.lengths[matching]
+    for place in np.flatnonzero(here).tolist():
+        scores += Weight(idf[place], corpus, multiplied).shares(counts[place, matching], lengths)
+    found = list(zip(recent.memories[matching].tolist(), scores.tolist(), strict=True))
     kept = None if keep.rows is None else keep.rows.rows
     if kept is not None:
         allowed = set(kept.tolist())
@@ -448,10 +491,12 @@ def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept)
     return Kept(rows=KeptRows(found, SQLITE))
 
 
-def latest_with(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
+def latest_with(
+    connection: apsw.Connection, cache: PostingCache, namespace: int, lexemes: Sequence[str], limit: int
+) -> list[int]:
     with one_snapshot(connection):
-        recent = counts_of(documents(connection, namespace, False), lexemes)
-        found = {item.memory for item, _ in recent}
+        recent = cache.recent(connection, namespace, False)
+        found = set(recent.memories[recent.counts(lexemes).any(axis=0)].tolist())
         for _, term, *_ in postings.terms_of(connection, namespace, 0, dict.fromkeys(lexemes)):
             found.update(postings.read_latest(connection, namespace, term, limit))
     return sorted(found, reverse=True)[:limit]

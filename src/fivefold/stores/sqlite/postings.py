@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, packed_counts
+from fivefold.stores.sql.index import packed_counts
 from fivefold.stores.sqlite.dialect import number, rows
 
 # A memory as lexical search sees it: its lexemes, and what one of them adds to its score by BM25 (R4).
@@ -62,13 +62,6 @@ class Corpus(NamedTuple):
     def idf(self, matching: int) -> float:
         """The weight of a lexeme, by the number of documents that have it."""
         return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or MIN_IDF
-
-    def share(self, idf: float, packed: int, length: float, multiplied: bool = False) -> float:
-        """What one lexeme adds to the score of a document; `multiplied` if its predicate multiplies that (R4)."""
-        count, named = packed & MAX_COUNT, packed >> COUNT_BITS
-        if multiplied and named:
-            return PREDICATE_WEIGHT * self.share(idf, count - (PREDICATE_WEIGHT - 1) * named, length)
-        return idf * ((count * (K1 + 1.0)) / (count + K1 * (1 - B + B * length / self.average)))
 
 
 BLOCK = 2_048

@@ -271,7 +271,8 @@ class SqliteSearchReader(SearchReader):
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         if not lexemes:
             return []
-        return self._find(lambda connection, key: lexical.latest_with(connection, key, lexemes, limit))
+        cache = self._file.posting_cache
+        return self._find(lambda connection, key: lexical.latest_with(connection, cache, key, lexemes, limit))
 
     def vocabulary(self, most: int, prefix: str = "") -> list[str]:
         return self._find(lambda connection, key: lexical.vocabulary(connection, key, most, prefix))
