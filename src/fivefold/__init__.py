@@ -25,6 +25,7 @@ _HOME = {
         ("fivefold.settings", "Settings"),
         ("fivefold.values.entities", "Edge Entity Extraction"),
         ("fivefold.values.filters", "Filter MetadataTest"),
+        ("fivefold.values.known", "Agenda Changes Fact Profile Recap"),
         ("fivefold.values.memory", "Memory Record Session"),
         ("fivefold.values.query", "Query"),
         ("fivefold.values.recall", "Hit Recall"),
@@ -74,6 +75,11 @@ if TYPE_CHECKING:  # the same names for type checkers, which a test compares
     from fivefold.values.entities import Extraction as Extraction
     from fivefold.values.filters import Filter as Filter
     from fivefold.values.filters import MetadataTest as MetadataTest
+    from fivefold.values.known import Agenda as Agenda
+    from fivefold.values.known import Changes as Changes
+    from fivefold.values.known import Fact as Fact
+    from fivefold.values.known import Profile as Profile
+    from fivefold.values.known import Recap as Recap
     from fivefold.values.memory import Memory as Memory
     from fivefold.values.memory import Record as Record
     from fivefold.values.memory import Session as Session

@@ -45,7 +45,7 @@ else:
 
 
 COMMAND_MODULES = (
-    *("demo", "write", "transfer", "read", "recipes", "browse", "graph", "learn", "maintain"),
+    *("demo", "write", "transfer", "read", "known", "recipes", "browse", "graph", "learn", "maintain"),
     *("database", "serve", "hook", "keys"),
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
@@ -76,6 +76,7 @@ FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in 
 
 COMMAND_GROUPS = {
     "Everyday": ("add", "recall", "context", "chat", "update", "forget", "pin", "unpin", "used", "demo"),
+    "Know": ("profile", "agenda", "history", "changes", "recap", "correct", "hide"),
     "Look inside": ("explain", "understand", "plan", "weights", "get", "list", "sessions", "stats", "graph", "health"),
     "Put right": (
         "supersede",

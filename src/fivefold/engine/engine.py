@@ -14,14 +14,15 @@ from time import monotonic
 from typing import Any, Unpack
 
 from fivefold import observers
-from fivefold.errors import DamagedStore, FivefoldError, InvalidInput, ReadOnly, StoreClosed
+from fivefold.errors import DamagedStore, FivefoldError, InvalidInput, NotFound, ReadOnly, StoreClosed
 from fivefold.learning.adaptation import give_feedback, log_entry
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import BackgroundTraining, LearnedFromUse, learned_from_use, train_reranker, unlearn
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Activity, Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.browse import Browser, look_after, quarantined
+from fivefold.retrieval.browse import Browser, History, look_after, quarantined
+from fivefold.retrieval.known import HISTORY_HITS, corrected, hidden_tags, values_of
 from fivefold.retrieval.plan import RecallOptions, RecallRequest, RecipeChoice, checked_request
 from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
@@ -52,7 +53,15 @@ from fivefold.values.reports import (
     health_filters,
 )
 from fivefold.values.times import utc_now
-from fivefold.values.validate import MAX_INDEX, MAX_K, MAX_TOKENS, checked_count, checked_limit, checked_name
+from fivefold.values.validate import (
+    MAX_INDEX,
+    MAX_K,
+    MAX_TOKENS,
+    checked_count,
+    checked_limit,
+    checked_name,
+    checked_text,
+)
 from fivefold.writing import edit, rebuild
 from fivefold.writing.entity_graph import Graph
 from fivefold.writing.extract import extractor as load_extractor
@@ -429,6 +438,46 @@ class Engine(Browser):
         answer = self.recall(question, hits_for(budget) if k is None else k, **options)
         settings = self.settings
         return compose(answer, budget, count, settings.zone, settings.unlikely_memories)
+
+    def history(self, of: str) -> History:
+        """What a memory replaced and what replaced it, by its id; or the values that a question had, oldest first.
+
+        A question has more than one word, as in "where do I live" or "Sarah's job".
+        """
+        text = checked_text(of, "of")
+        if " " not in text.strip() or self.stored_ids([text]):
+            return super().history(text)
+        answer = pipeline.recall(
+            self._request({"question": text, "k": HISTORY_HITS, "now": None}), self._namespace, self._pool
+        )
+        memories, facts = values_of(self._namespace.reader, answer)
+        if not memories:
+            raise NotFound(f"namespace {self.namespace!r} has nothing that answers {text!r}")
+        rows = [memory.row for memory in memories]
+        links = self._namespace.reader.memories.links_around(rows[-1], rows)
+        return History(memories[-1], tuple(memories), tuple(links), tuple(facts))
+
+    @observers.write
+    def correct(self, id: str, line: str, to: str) -> Report:
+        """Put a line of a profile right at its source: a memory with the new words replaces the old one.
+
+        To undo it, forget the new memory: the old one holds again.
+        """
+        memory = self.get(id)
+        text = corrected(memory, checked_text(line, "line"), checked_text(to, "to"))
+        kept = {
+            "speaker": memory.speaker,
+            "tags": memory.tags,
+            "task_tag": memory.task_tag,
+            "metadata": memory.metadata,
+        }
+        return edit.supersede(self._namespace, id, record_of({"content": text, **kept}))
+
+    @observers.write
+    def hide(self, id: str, hidden: bool = True) -> Memory:
+        """Let no profile, agenda, list of changes or recap show a memory; `hidden=False` shows it again."""
+        edit.update(self._namespace, id, {"tags": hidden_tags(self.get(id), hidden)})
+        return self.get(id)
 
     def plan(
         self,

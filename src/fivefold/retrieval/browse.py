@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.retrieval import known
+from fivefold.retrieval.agenda import agenda
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
 from fivefold.stores.records import LinkedPair
@@ -17,6 +19,7 @@ from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.entities import Extraction
 from fivefold.values.fields import Name, check
 from fivefold.values.filters import EVERYTHING, Filter, FilterInput, filter_of, narrowed
+from fivefold.values.known import Agenda, Changes, Fact, Profile, Recap
 from fivefold.values.memory import Kind, Memory, Session, Type
 from fivefold.values.reports import (
     HealthCheck,
@@ -31,8 +34,16 @@ from fivefold.values.reports import (
     read_cursor,
 )
 from fivefold.values.serialize import Value
-from fivefold.values.times import as_utc, to_micros
-from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text, shorten
+from fivefold.values.times import EPOCH, as_utc, to_micros
+from fivefold.values.validate import (
+    MAX_NAME,
+    MAX_TOKENS,
+    checked_count,
+    checked_limit,
+    checked_name,
+    checked_text,
+    shorten,
+)
 from fivefold.writing.draft import kinds_of_secrets
 
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -40,14 +51,17 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class History(Value):
-    """A memory among what it replaced and what replaced it.
+    """A memory among what it replaced and what replaced it, or the values that a question had one after the other.
 
     `chain` holds all of them, the memory itself too, oldest first; `links` say what replaced or equals what, and why.
+    `facts` are the values of a question, each with the time from which and until which it held; of a question,
+    `memory` is the one that holds now.
     """
 
     memory: Memory
     chain: tuple[Memory, ...]
     links: tuple[Link, ...]
+    facts: tuple[Fact, ...] = ()
 
 
 class Browser:
@@ -181,6 +195,54 @@ class Browser:
         chain = reader.memories.lineage(memory.row)
         links = reader.memories.links_around(memory.row, [other.row for other in chain])
         return History(memory, tuple(chain), tuple(links))
+
+    def profile(
+        self, about: str = "user", *, token_budget: int = 600, now: datetime | str | None = None, secrets: bool = False
+    ) -> Profile:
+        """What is known of the user, or of the person, place or project that `about` names, within the budget.
+
+        The lines are the words of memories, each with its sources. Keys and passwords are masked unless `secrets`.
+        """
+        budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
+        return known.profile(self._namespace, checked_name(about, "about"), budget, self._time(now), secrets)
+
+    def agenda(
+        self,
+        start: datetime | str | None = None,
+        end: datetime | str | None = None,
+        *,
+        limit: int = 50,
+        secrets: bool = False,
+    ) -> Agenda:
+        """What is dated from `start` (now) to `end`, by the day it is meant for, and what is overdue by then.
+
+        What was moved stands on its new day; what was cancelled is left out, and named in `moved`.
+        """
+        first, last = self._time(start, "start"), None if end is None else as_utc(end, "end")[0]
+        if last is not None and last < first:
+            raise InvalidInput("lies before", field="end", other="start")
+        return agenda(self._namespace, first, last, checked_limit(limit), secrets)
+
+    def changes(self, since: datetime | str | None = None, *, secrets: bool = False) -> Changes:
+        """What is new, what replaced something and what ended since a time, or since the latest session began."""
+        if since is not None:
+            at = as_utc(since, "since")[0]
+        else:
+            latest = self.sessions(1).items
+            at = latest[0].started_at - timedelta(microseconds=1) if latest else EPOCH
+        return known.changes(self._namespace, at, self._namespace.clock(), secrets)
+
+    def recap(self, session_id: str | None = None, *, secrets: bool = False) -> Recap:
+        """The decisions, facts, promises and open questions of a session, or of the latest one."""
+        if session_id is None:
+            latest = self.sessions(1).items
+            if not latest:
+                raise NotFound(f"namespace {self._namespace.name!r} has no session")
+            session_id = latest[0].id
+        return known.recap(self._namespace, session_id, self.turns(session_id), secrets)
+
+    def _time(self, value: datetime | str | None, field: str = "now") -> datetime:
+        return self._namespace.clock() if value is None else as_utc(value, field)[0]
 
     def links(self, relation: ReadKind, limit: int = 50, cursor: str | None = None) -> Page[Link]:
         """Near-duplicates (`repeats`) or likely replacements (`likely`) among what is not superseded, newest first."""

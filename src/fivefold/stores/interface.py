@@ -25,6 +25,7 @@ from fivefold.stores.sql.admin import (
     erase_bodies,
     forget_requests,
 )
+from fivefold.stores.sql.facts import FactReader
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
 from fivefold.stores.sql.graph import GraphReader
 from fivefold.stores.sql.index import IndexWriter, LexemeWriter
@@ -50,6 +51,7 @@ class Reader:
         self.memories = MemoryReader(scope)
         self.sessions = SessionReader(scope)
         self.quarantine = QuarantineReader(scope)
+        self.facts = FactReader(scope)
         self.feedback = FeedbackReader(scope, log)
         self.admin = AdminReader(scope, search, log, size)
         self._scope = scope

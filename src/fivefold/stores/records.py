@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from fivefold.values.entities import Extraction
+from fivefold.values.known import FactSpan, Section
 from fivefold.values.memory import Memory, Origin
 from fivefold.values.query import Decay
 from fivefold.values.reports import Link
@@ -133,6 +134,26 @@ class Entry:
     vectors: Mapping[VectorField, Vector] = field(default_factory=dict)
     passages: Sequence[PassageVectors] = ()
     """The passages of the full text in their order."""
+    facts: Sequence[FactSpan] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFact:
+    """A fact with the fields of its memory that a view needs; `tags` is their JSON."""
+
+    row: int
+    id: str
+    section: Section
+    weight: float
+    text: str
+    start: int
+    event_at: datetime
+    speaker: str | None
+    valid_to: datetime | None
+    superseded_by: str | None
+    expires_at: datetime | None
+    pinned: bool
+    tags: str
 
 
 @dataclass(frozen=True, slots=True)

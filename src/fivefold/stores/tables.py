@@ -202,6 +202,7 @@ TABLES = (
     MEMORIES,
     _table("memory_links", "source=memory target=memory relation why chance:real", "source target relation"),
     _table("memory_times", "memory=memory starts_at:integer ends_at:integer", "memory starts_at ends_at"),
+    _table("facts", "memory=memory starts:integer ends:integer section weight:integer", "memory starts"),
     _table("slots", "subject attribute value memory=memory ended_by=memory", "memory subject attribute value"),
     _table("entities", "key=entity name kind links:integer by_hand:integer created_at:integer", "key"),
     _table("entity_aliases", "alias entity=entity part:integer", "alias entity"),

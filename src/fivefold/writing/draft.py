@@ -21,8 +21,9 @@ from fivefold.values.entities import Extraction, Extractor
 from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, Memory, Record, origin_of
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.times import content_hash, new_id
-from fivefold.values.validate import MAX_NAME
+from fivefold.values.validate import MAX_EXTRACTED, MAX_NAME
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
+from fivefold.writing.extract.facts import facts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,7 @@ def index_entry(
         content_lexemes=content,
         vectors=vectors.fields,
         passages=vectors.passages,
+        facts=() if memory.kind == "session" else facts(memory.content[:MAX_EXTRACTED], memory.speaker),
     )
 
 

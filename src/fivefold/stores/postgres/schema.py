@@ -17,7 +17,7 @@ from fivefold.values.vectors import FIELDS
 # Row-level security: a role that sees one namespace at a time, whatever a statement asks for (R12).
 
 TABLES = (
-    "memories memory_links memory_times memory_labels slots entities entity_aliases links edges "
+    "memories memory_links memory_times memory_labels slots facts entities entity_aliases links edges "
     "edge_memories sessions spaces vectors held tokens documents terms corpora recalls feedback "
     "learned forgotten quarantine rerankers answers queue queue_lengths"
 ).split()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fivefold.stores.records import Entry, VectorSpace
+from fivefold.stores.sql.facts import put_facts
 from fivefold.stores.sql.graph import EdgeWriter, EntityWriter
 from fivefold.stores.sql.scope import LABELLED, Scope, Transaction, label_rows, put_labels
 from fivefold.stores.sql.search import MAX_TIMES, put_times
@@ -14,6 +15,7 @@ from fivefold.stores.sql.sessions import SessionWriter
 from fivefold.stores.sql.vectors import VectorWriter, missing_vectors, unsound_passages
 from fivefold.stores.tables import SPACE_COLUMNS, space_of
 from fivefold.values.entities import Statement
+from fivefold.values.known import FactSpan
 from fivefold.values.memory import Memory
 from fivefold.values.reports import BY_HAND, WITH_CHANCE, Finding, LinkKind
 from fivefold.values.times import is_hash_of, to_micros
@@ -236,16 +238,22 @@ class IndexWriter:
         self.statements.add(row, entry.extraction.statements)
         put_labels(self._txn, row, memory)
         if memory.kind != "session":
+            put_facts(self._txn, row, entry.facts)
             put_times(self._txn, row, entry.extraction.dates)
             self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))
             self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
+
+    def renew_facts(self, row: int, facts: Sequence[FactSpan]) -> None:
+        """Replace the facts of a memory."""
+        self._txn.run("DELETE FROM facts WHERE namespace = :ns AND memory = :row", row=row)
+        put_facts(self._txn, row, facts)
 
     def remove(self, row: int) -> None:
         self._txn.write_gathered()
         kind = self._txn.value("SELECT kind FROM memories WHERE namespace = :ns AND row = :row", row=row)
         self.lexemes.remove(row, kind)
         self.vectors.drop_vectors(row)
-        for table in ("slots", "memory_times", "memory_labels"):
+        for table in ("slots", "facts", "memory_times", "memory_labels"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = :ns AND memory = :row", row=row)
         self.edges.remove_memory(row)
         self.entities.unlink(row)
@@ -255,7 +263,7 @@ class IndexWriter:
         self._txn.write_gathered()
         self.vectors.drop_stray_vectors()
         self.lexemes.clear()
-        for table in ("links", "slots", "memory_times", "memory_labels"):
+        for table in ("links", "slots", "facts", "memory_times", "memory_labels"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = :ns")
         self._txn.run("DELETE FROM edges WHERE namespace = :ns AND by_hand = 0")
         self._txn.run("UPDATE entities SET links = 0 WHERE namespace = :ns")
@@ -349,11 +357,19 @@ def check_labels(scope: Scope) -> Iterator[Finding]:
     yield Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 
 
+def check_facts(scope: Scope) -> Iterator[Finding]:
+    """Each fact is a part of a memory's text."""
+    inside = f"m.row = f.memory AND {scope.sql.unindexed('m.namespace')} = :ns AND f.ends <= length(m.content)"
+    wrong = scope.count(f"facts f WHERE f.namespace = :ns AND NOT EXISTS (SELECT 1 FROM memories m WHERE {inside})")
+    yield Finding("facts", wrong == 0, f"{wrong} are no part of a memory" if wrong else "agree with the memories")
+
+
 DERIVED: dict[str, Callable[[Scope], Iterator[Finding]]] = {
     "entity links": check_entities,
     "session log": check_sessions,
     "named times": check_times,
     "labels": check_labels,
+    "facts": check_facts,
 }
 """The checks of what was derived from memories, but for lexemes and vectors, by the part that they check."""
 

@@ -93,6 +93,11 @@ class MemoryReader:
         own = f"row > :after AND {self._sql.unindexed('namespace')} = :ns ORDER BY row LIMIT :size"
         return self._scope.with_extractions(own, after=after, size=size)
 
+    def with_extractions(self, rows: Sequence[int]) -> list[tuple[Memory, Extraction]]:
+        """The memories at these rows with their extraction, in the order of the rows."""
+        own = f"{self._sql.among('row', ':rows')} AND {self._sql.unindexed('namespace')} = :ns ORDER BY row"
+        return self._scope.with_extractions(own, rows=self._sql.as_list(rows)) if rows else []
+
     def page(self, keep: Filter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Memories that pass the filter, latest event first; `after` is event time in µs and row of the last one.
 

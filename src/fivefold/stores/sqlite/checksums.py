@@ -116,8 +116,9 @@ def begin_again(connection: apsw.Connection, namespace: int) -> None:
         [(key, namespace) for key in wrong_keys(connection, "entities")],
     )
     connection.execute(
-        f"DELETE FROM {TABLE} WHERE name IN ('lexemes', 'documents', 'corpora', 'slots', 'memory_times', 'sessions', "
-        "'memory_labels') AND key = ?1 OR name = 'links' AND key IN (SELECT row FROM memories WHERE namespace = ?1)",
+        f"DELETE FROM {TABLE} WHERE name IN ('lexemes', 'documents', 'corpora', 'slots', 'facts', 'memory_times', "
+        "'sessions', 'memory_labels') AND key = ?1 "
+        "OR name = 'links' AND key IN (SELECT row FROM memories WHERE namespace = ?1)",
         (namespace,),
     )
 

@@ -150,11 +150,12 @@ def _mode(path: Path) -> int:
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
-PASSAGES, TIMES, LABELS, SMALL_NAMESPACES, LIFE, CODES, POSTINGS, QUEUE, FORGOTTEN, CHECKSUMS, QUARANTINE = range(6, 17)
+PASSAGES, TIMES, LABELS, SMALL_NAMESPACES, LIFE, CODES = range(6, 12)
+POSTINGS, QUEUE, FORGOTTEN, CHECKSUMS, QUARANTINE, FACTS = range(12, 18)
 """The versions of the schema that first have passages and token vectors; the times that memories name, and links with
 a chance; the labels of memories; one table for the lexemes of small namespaces; the expiry, the pin and the origin of
 memories; codes of vectors; postings of its own in place of FTS5's; records that wait; marks of what was forgotten;
-a checksum of every row; and records that wait for approval."""
+a checksum of every row; records that wait for approval; and the facts of profiles."""
 
 _ZEROS = {52: bytes(4), 64: bytes(4), 72: bytes(20)}
 """Fields of the header that are zero, by their place."""
@@ -226,6 +227,8 @@ def wrong_places(connection: apsw.Connection) -> list[int]:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < FACTS:
+        connection.execute("CREATE TEMP TABLE facts (namespace INTEGER, memory, starts, ends, section, weight)")
     if version < QUARANTINE:
         connection.execute(
             "CREATE TEMP TABLE quarantine (namespace INTEGER, id, session_id, content_hash, held_at, record)"

@@ -1,0 +1,176 @@
+"""Commands that show what is known without a question, and put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivefold.cli.app import SpaceOptions, app, terminal
+from fivefold.cli.output import say
+from fivefold.cli.read import NowOption
+from fivefold.cli.write import MemoryArgument
+
+if TYPE_CHECKING:
+    from fivefold.values.known import Fact
+
+SecretsOption = Annotated[bool, typer.Option("--secrets", help="Show passwords, keys and card numbers")]
+
+
+@app.command()
+def profile(
+    about: Annotated[str, typer.Argument(help="The user, or the name of a person, a place or a project")] = "user",
+    budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 600,
+    now: NowOption = None,
+    earlier: Annotated[bool, typer.Option("--earlier", help="Show what was true before as well")] = False,
+    secrets: SecretsOption = False,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Show what is known of the user, or of a person, place or project."""
+    with space.reading() as engine:
+        known = engine.profile(about, token_budget=budget, now=now, secrets=secrets)
+
+    def draw(_: object) -> None:
+        section = ""
+        for fact in known:
+            if fact.section != section:
+                section = fact.section
+                terminal.line(section, "bold")
+            _line(fact, "pinned" if fact.pinned else "")
+        if earlier and known.earlier:
+            terminal.line("earlier", "bold")
+            for fact in known.earlier:
+                _line(fact, "" if fact.until is None else f"until {terminal.day(fact.until)}")
+        if not known.facts:
+            say("Nothing is known yet.")
+        elif known.left_out:
+            terminal.line(f"{known.left_out} more did not fit into {budget} tokens.", "dim")
+
+    space.show(known, draw)
+
+
+@app.command()
+def agenda(
+    start: Annotated[str | None, typer.Option("--from", help="From when on, ISO 8601 [default: now]")] = None,
+    end: Annotated[
+        str | None, typer.Option("--until", help="Until when, ISO 8601 [default: all that is ahead]")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", help="How many, the next ones first")] = 50,
+    secrets: SecretsOption = False,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Show what is dated ahead, by the day it is meant for, and what is overdue."""
+    with space.reading() as engine:
+        ahead = engine.agenda(start, end, limit=limit, secrets=secrets)
+
+    def draw(_: object) -> None:
+        for fact in ahead:
+            notes = ", ".join(filter(None, (fact.repeats, "overdue" if fact.overdue else "")))
+            _line(fact, notes, f"{fact.first_day:%a %Y-%m-%d} ")
+        if not ahead.facts:
+            say("Nothing is dated ahead.")
+
+    space.show(ahead, draw)
+
+
+@app.command()
+def history(
+    of: Annotated[str, typer.Argument(help="A question, such as 'where do I live', or the id of a memory")],
+    space: SpaceOptions,
+) -> None:
+    """Show the values that a question had one after the other, or what a memory replaced and what replaced it."""
+    with space.reading() as engine:
+        found = engine.history(of)
+
+    def draw(_: object) -> None:
+        for fact in found.facts:
+            _line(
+                fact, "" if fact.until is None else f"until {terminal.day(fact.until)}", f"{terminal.day(fact.since)} "
+            )
+        if not found.facts:
+            for memory in found.chain:
+                terminal.memory(memory)
+            terminal.links(found.links)
+
+    space.show(found, draw)
+
+
+@app.command()
+def changes(
+    since: Annotated[
+        str | None, typer.Option("--since", help="Since when, ISO 8601 [default: the latest session began]")
+    ] = None,
+    secrets: SecretsOption = False,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Show what is new, what replaced something and what ended."""
+    with space.reading() as engine:
+        changed = engine.changes(since, secrets=secrets)
+    parts = (("new", changed.new), ("changed", changed.replaced), ("no longer", changed.ended))
+    space.show(changed, lambda _: _sections(parts, "Nothing changed."))
+
+
+@app.command()
+def recap(
+    session: Annotated[str | None, typer.Argument(help="The session [default: the latest]", show_default=False)] = None,
+    secrets: SecretsOption = False,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Show what a session came to: decisions, facts, promises and open questions."""
+    with space.reading() as engine:
+        found = engine.recap(session, secrets=secrets)
+    parts = (
+        ("decisions", found.decisions),
+        ("facts", found.facts),
+        ("promises", found.promises),
+        ("open questions", found.questions),
+    )
+    space.show(found, lambda _: _sections(parts, f"Session {found.session_id!r} came to nothing that lasts."))
+
+
+@app.command()
+def correct(
+    id: MemoryArgument,
+    line: Annotated[str, typer.Argument(help="The line that is wrong, as a profile shows it")],
+    to: Annotated[str, typer.Argument(help="What it should say")],
+    space: SpaceOptions,
+) -> None:
+    """Put a line right at its source: a memory with the new words replaces the old one."""
+    with space.reading() as engine:
+        report = engine.correct(id, line, to)
+    space.show(report, lambda _: terminal.report(report))
+
+
+@app.command()
+def hide(
+    id: MemoryArgument,
+    undo: Annotated[bool, typer.Option("--undo", help="Show it again")] = False,
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Let no profile, agenda, list of changes or recap show a memory."""
+    with space.reading() as engine:
+        memory = engine.hide(id, not undo)
+    space.show(memory, lambda _: terminal.memory(memory))
+
+
+def _line(fact: Fact, note: str = "", lead: str = "") -> None:
+    end = f" ({note})" if note else ""
+    terminal.quote(f"  {lead}", f"{fact.text}{end} [{fact.sources[0]}]")
+
+
+def _sections(parts: Sequence[tuple[str, Iterable[Fact]]], nothing: str) -> None:
+    empty = True
+    for name, facts in parts:
+        for place, fact in enumerate(facts):
+            if place == 0:
+                terminal.line(name, "bold")
+            empty = False
+            _line(fact)
+    if empty:
+        say(nothing)

@@ -1,0 +1,490 @@
+"""What is known without a question: a profile, what is dated ahead, what changed, what a session came to.
+
+Every line is a clause of a memory, read when that was written and stored with a weight. A view chooses among the best
+of each section: it knows which memory replaced which, how old each is, and which say the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.namespace import Namespace
+from fivefold.stores.interface import Reader
+from fivefold.stores.records import StoredFact, Succession
+from fivefold.text.lexemes import late_pattern, lexemes
+from fivefold.text.passages import tokens
+from fivefold.text.secrets_in_text import mask_secrets
+from fivefold.values.filters import EVERYTHING
+from fivefold.values.known import HIDDEN, SECTIONS, Changes, Fact, Profile, Recap, Section, profile_text
+from fivefold.values.memory import Memory, origin_of
+from fivefold.values.recall import Hit, Recall
+from fivefold.writing.draft import index_entry
+from fivefold.writing.extract.facts import clauses
+
+UNREAD = "unread facts"
+"""The learned value that says up to which row the facts of older memories were read; none when all were."""
+
+BATCH = 500
+"""Memories whose facts are read in one transaction."""
+
+MAX_OF_SECTION = 60
+"""Facts of a section that a profile is chosen from."""
+
+MAX_ABOUT = 300
+"""Memories that name a person, place or project, and are read for its profile."""
+
+MAX_EARLIER = 30
+"""Facts that were true before, in a profile."""
+
+ENDED_CHANCE = 0.35
+"""A fact that is less likely to hold than this was true before."""
+
+REPEATED = 0.65
+"""The share of its words that other lines have already, from which a line says nothing new."""
+
+MIN_WEIGHT = 0.2
+"""A fact below this weight is small talk, which no view shows."""
+
+LINE_TOKENS = 12
+"""What a line costs besides its own tokens, so that a short one does not win by being short."""
+
+BY_WEIGHT, BY_NEWS, BY_LINK, BY_LINKS, BY_AGE = 0.7, 0.65, -0.7, -0.25, 0.6
+BY_COMMON, BY_COMPANY, BY_ASSISTANT, BIAS = -0.4, 0.4, -0.5, -0.6
+"""How a line is weighed: by its own weight, if it replaced something, if something likely replaced it and how much,
+by its age among all memories, if its words are common, by its neighbours, and if an assistant said it. Fitted by
+`training/facts`."""
+
+_CONSTRAINT = late_pattern(
+    r"\b(?:allerg\w+|intoleran\w+|vegan|vegetarian|veggie|coeliac|celiac|halal|kosher|gluten|lactose|never"
+    r"|can(?:['’]?t|not) (?:eat|have|stand|bear|do)|do(?:es)?n['’]?t (?:eat|drink|like)|mustn['’]?t|hates?|avoids?"
+    r"|forbidden|banned|not allowed|no more)\b",
+    re.I,
+)
+"""What a suggestion has to know: it is always in a profile."""
+
+CONSTRAINTS_SHARE = 4
+"""Constraints have one part in so many of the budget before all else."""
+
+MIN_CONSTRAINT_TOKENS = 40
+"""The room of constraints in a small budget."""
+
+
+def read_older_memories(namespace: Namespace) -> None:
+    """Read the facts of memories that were stored before there were any; a store that is read-only stays as it is."""
+    state = namespace.reader.admin.learned_value(UNREAD)
+    if state is None:
+        return
+    after = int(state["after"])
+    try:
+        while True:
+            with namespace.transaction() as txn:
+                batch = txn.memories.scan(after, BATCH)
+                for memory, extraction in batch:
+                    txn.index.renew_facts(memory.row, index_entry(memory, extraction).facts)
+                after = batch[-1][0].row if batch else after
+                txn.admin.save_learned_value(UNREAD, {"after": after} if batch else None)
+            if not batch:
+                return
+    except FivefoldError:
+        return
+
+
+@dataclass(slots=True)
+class _Line:
+    """A fact on its way into a view."""
+
+    fact: StoredFact
+    words: frozenset[str]
+    chance: float
+    value: float
+    replaces: tuple[str, ...] = ()
+
+
+def profile(namespace: Namespace, about: str, budget: int, now: datetime, secrets: bool) -> Profile:
+    """The facts that are worth most within the budget, by section; `about` is the user, or a name."""
+    read_older_memories(namespace)
+    reader = namespace.reader
+    own = about.casefold() in ("user", "me", "")
+    stored = reader.facts.best(MAX_OF_SECTION) if own else _about(reader, about)
+    lines, earlier = _weigh(reader, _shown(stored, now), now)
+    if not own:
+        lines = _named_first(lines, about)
+    chosen = _choose(lines, budget)
+    facts = [_fact(line, secrets) for line in chosen]
+    facts.sort(key=lambda fact: SECTIONS.index(fact.section))
+    text = profile_text(facts)
+    return Profile(
+        about="user" if own else about,
+        at=now,
+        facts=tuple(facts),
+        earlier=tuple(_earlier(reader, chosen, earlier, now, secrets)),
+        left_out=len(lines) - len(facts),
+        tokens=tokens(text) if text else 0,
+        budget=budget,
+    )
+
+
+def _about(reader: Reader, name: str) -> list[StoredFact]:
+    """The facts of the memories that have all words of a name."""
+    wanted = lexemes(name)
+    if not wanted:
+        raise InvalidInput("names nobody and nothing; give a name, such as 'Sarah'", field="about")
+    rows = [hit.row for hit in reader.search.lexical(wanted, MAX_ABOUT, EVERYTHING)]
+    texts = reader.memories.fetch(rows)
+    need = set(wanted)
+    found = [row for row in rows if row in texts and need <= set(lexemes(texts[row].content))]
+    if not found:
+        raise NotFound(f"namespace {reader.namespace!r} knows nothing about {name!r}")
+    return [fact for fact in reader.facts.of_memories(found) if fact.superseded_by is None]
+
+
+def _named_first(lines: list[_Line], name: str) -> list[_Line]:
+    """Lines that have the name count double: others of the same memory may be about somebody else."""
+    wanted = set(lexemes(name))
+    for line in lines:
+        if wanted <= line.words:
+            line.value = min(1.0, 2 * line.value)
+    return lines
+
+
+def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
+    """Those that are not hidden, have not expired, and are no small talk unless they are pinned."""
+    return [
+        fact
+        for fact in stored
+        if f'"{HIDDEN}"' not in fact.tags
+        and (fact.pinned or (fact.weight >= MIN_WEIGHT and (fact.expires_at is None or fact.expires_at > now)))
+    ]
+
+
+def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple[list[_Line], list[_Line]]:
+    """The lines that hold, and those that held before."""
+    older, newer = _links(reader.memories.successions(sorted({fact.row for fact in stored})))
+    span = reader.memories.event_span()
+    words = [frozenset(lexemes(fact.text)) for fact in stored]
+    common = Counter(word for each in words for word in each)
+    company = Counter(fact.row for fact in stored)
+    lines: list[_Line] = []
+    earlier: list[_Line] = []
+    for fact, own in zip(stored, words, strict=True):
+        chances = [] if fact.pinned else [link.chance for link in newer.get(fact.row, ())]
+        news = max((link.chance for link in older.get(fact.row, ())), default=0.0)
+        age = _place(fact.event_at, span)
+        value = _sigmoid(
+            BY_WEIGHT * math.log(max(fact.weight, 0.01) / max(1 - fact.weight, 0.01))
+            + BY_NEWS * news
+            + BY_LINK * max(chances, default=0.0)
+            + BY_LINKS * min(3, len(chances))
+            + BY_AGE * age
+            + BY_COMMON * (sum(math.log(common[word]) for word in own) / len(own) if own else 0.0)
+            + BY_COMPANY * company[fact.row] / 3
+            + BY_ASSISTANT * (origin_of(fact.speaker) != "user")
+            + BIAS
+        )
+        chance = math.prod(1 - each for each in chances)
+        ended = fact.valid_to is not None and fact.valid_to <= now
+        line = _Line(fact, own, 0.0 if ended else chance, 1.0 if fact.pinned else value)
+        (earlier if ended or chance < ENDED_CHANCE else lines).append(line)
+    return lines, earlier
+
+
+def _links(successions: Sequence[Succession]) -> tuple[dict[int, list[Succession]], dict[int, list[Succession]]]:
+    """What each memory replaced, and what replaced each."""
+    older: dict[int, list[Succession]] = {}
+    newer: dict[int, list[Succession]] = {}
+    for link in successions:
+        older.setdefault(link.newer, []).append(link)
+        newer.setdefault(link.older, []).append(link)
+    return older, newer
+
+
+def _place(at: datetime, span: tuple[datetime, datetime] | None) -> float:
+    """Where a time lies between the first memory and the last."""
+    if span is None or span[0] == span[1]:
+        return 1.0
+    return (at - span[0]) / (span[1] - span[0])
+
+
+def _sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
+    """What is worth most for its tokens: pinned lines and constraints first; a line that says nothing new stays out."""
+    chosen: list[_Line] = []
+    known: set[str] = set()
+    sections: set[Section] = set()
+    used = 0
+
+    def take(candidates: Iterable[_Line], room: int) -> None:
+        nonlocal used
+        left = [(line, tokens(f"- {line.fact.text}\n")) for line in candidates]
+        while left:
+            rated = [(_worth(line, known) / (cost + LINE_TOKENS), -place) for place, (line, cost) in enumerate(left)]
+            worth, place = max(rated)
+            line, cost = left.pop(-place)
+            cost += 0 if line.fact.section in sections else tokens(f"{line.fact.section}:\n")
+            if worth <= 0 or used + cost > room:
+                continue
+            chosen.append(line)
+            known.update(line.words)
+            sections.add(line.fact.section)
+            used += cost
+
+    take((line for line in lines if line.fact.pinned), budget)
+    must = [line for line in lines if not line.fact.pinned and _CONSTRAINT.search(line.fact.text)]
+    take(must, min(budget, used + max(budget // CONSTRAINTS_SHARE, MIN_CONSTRAINT_TOKENS)))
+    there = {id(line) for line in chosen}
+    take((line for line in lines if id(line) not in there), budget)
+    return chosen
+
+
+def _worth(line: _Line, known: Collection[str]) -> float:
+    """The value of a line by how much of it is new."""
+    if not line.words:
+        return 0.0
+    new = sum(word not in known for word in line.words) / len(line.words)
+    return line.value * new if new >= 1 - REPEATED else 0.0
+
+
+def _fact(line: _Line, secrets: bool, until: datetime | None = None) -> Fact:
+    fact = line.fact
+    return Fact(
+        text=one_line(fact.text, secrets),
+        section=fact.section,
+        sources=(fact.id,),
+        since=fact.event_at,
+        chance=round(line.chance, 2),
+        pinned=fact.pinned,
+        until=until or fact.valid_to,
+        replaces=line.replaces,
+    )
+
+
+def one_line(text: str, secrets: bool) -> str:
+    text = " ".join(text.split())
+    return text if secrets else mask_secrets(text)
+
+
+def _earlier(
+    reader: Reader, chosen: Sequence[_Line], ended: Sequence[_Line], now: datetime, secrets: bool
+) -> Iterator[Fact]:
+    """What was true before: lines that something likely replaced, and what the chosen lines surely replaced."""
+    rows = [line.fact.row for line in chosen]
+    older = [link for link in reader.memories.successions(rows) if link.newer in set(rows) and link.chance == 1]
+    until = {link.older: link.newer_at for link in older}
+    replaced = _shown(reader.facts.of_memories(sorted(until)), now)
+    lines = [_Line(fact, frozenset(), 0.0, fact.weight) for fact in replaced]
+    best: dict[int, _Line] = {}
+    for line in (*lines, *ended):
+        if line.fact.row not in best or best[line.fact.row].value < line.value:
+            best[line.fact.row] = line
+    for line in sorted(best.values(), key=lambda line: line.fact.event_at, reverse=True)[:MAX_EARLIER]:
+        yield _fact(line, secrets, until.get(line.fact.row))
+
+
+# What changed.
+
+MAX_CHANGES = 200
+"""Memories that are read for a list of changes."""
+
+NEW_WEIGHT = 0.35
+"""A fact below this weight is small talk, and no news."""
+
+LIKELY = 0.5
+"""From this chance on a likely replacement is shown as one."""
+
+
+def changes(namespace: Namespace, since: datetime, now: datetime, secrets: bool) -> Changes:
+    """What is new, what replaced something, and what ended after that time."""
+    read_older_memories(namespace)
+    reader = namespace.reader
+    recent = _shown(reader.facts.since(since, MAX_CHANGES), now)
+    rows = sorted({fact.row for fact in recent})
+    older, newer = _links([link for link in reader.memories.successions(rows) if link.chance >= LIKELY])
+    ended = set(reader.facts.ended_since(since, now, MAX_CHANGES))
+    ended |= {link.older for row in rows for link in older.get(row, ())}
+    ids = {row: memory.id for row, memory in reader.memories.fetch(sorted(ended)).items()}
+    new, replaced = [], []
+    for row in dict.fromkeys(fact.row for fact in recent):
+        best = max((fact for fact in recent if fact.row == row), key=lambda fact: fact.weight)
+        if best.superseded_by is not None or newer.get(row):
+            continue
+        line = _Line(best, frozenset(), 1.0, best.weight, tuple(ids[link.older] for link in older.get(row, ())))
+        if line.replaces:
+            replaced.append(_fact(line, secrets))
+        elif best.weight >= NEW_WEIGHT:
+            new.append(_fact(line, secrets))
+    over = _best_of_each(_shown(reader.facts.of_memories(sorted(ended)), now))
+    until = {link.older: link.newer_at for row in rows for link in older.get(row, ())}
+    gone = [_fact(_Line(fact, frozenset(), 0.0, fact.weight), secrets, until.get(fact.row)) for fact in over]
+    gone.sort(key=lambda fact: fact.until or fact.since, reverse=True)
+    return Changes(since=since, new=tuple(new), replaced=tuple(replaced), ended=tuple(gone))
+
+
+def _best_of_each(facts: Iterable[StoredFact]) -> list[StoredFact]:
+    """The fact of highest weight of each memory."""
+    best: dict[int, StoredFact] = {}
+    for fact in facts:
+        if fact.row not in best or best[fact.row].weight < fact.weight:
+            best[fact.row] = fact
+    return list(best.values())
+
+
+# The recap of a session.
+
+_DECIDED = late_pattern(
+    r"\b(?:decid\w+|decision|agreed|chose|chosen|settled on|go(?:ing|es)? with|went with|booked|accepted|declined"
+    r"|signed"
+    r"|said (?:no|yes)|turned (?:it |that )?down|cancel+ed|ordered|from now on|instead of|approved|rejected|moved? to"
+    r"|not (?:doing|going|taking)|will (?:use|take|keep|stay)|switch(?:ed|ing) to|let['’]?s (?:use|go|take|keep))\b",
+    re.I,
+)
+_PROMISED = late_pattern(
+    r"\b(?:I['’]?ll|I will|we['’]?ll|we will|remind me|I promise\w*|(?:I|we) (?:need|have|must|should) (?:to )?"
+    r"|don['’]?t forget|todo|to do|owe|must|get it back|remember to|due"
+    r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|^(?:email|ring|call|pay|send|book|buy|ask|tell|bring|collect|check|write|fix)\b",
+    re.I,
+)
+_OPEN = late_pattern(
+    r"\b(?:not (?:sure|decided)|undecided|wonder\w*|think about it|tbd|to be decided|don['’]?t know (?:yet|if|whether)"
+    r"|still open|no idea)\b",
+    re.I,
+)
+_ANSWERS_CHARS = 12
+"""A turn that is shorter answers nothing."""
+
+
+def recap(namespace: Namespace, session_id: str, turns: Sequence[Memory], secrets: bool) -> Recap:
+    """The decisions, facts, promises and open questions of a session's turns, each once, in their order."""
+    found: dict[str, list[Fact]] = {"decisions": [], "facts": [], "promises": [], "questions": []}
+    stored = namespace.reader.facts.of_memories([turn.row for turn in turns])
+    weights = {(fact.row, fact.start): fact for fact in stored}
+    for place, turn in enumerate(turns):
+        if HIDDEN in turn.tags:
+            continue
+        by_assistant = origin_of(turn.speaker) != "user"
+        for start, end in clauses(turn.content):
+            text = turn.content[start:end]
+            known = weights.get((turn.row, start))
+            asks = turn.content[end : end + 1] == "?" or text.endswith("?")
+            kind = None
+            if asks:
+                kind = None if by_assistant or _is_answered(turns, place) else "questions"
+            elif by_assistant:
+                kind = "promises" if re.search(r"\bI['’]ll (?!remember|note|keep)\w+", text) else None
+            elif _OPEN.search(text):
+                kind = "questions"
+            elif _PROMISED.search(text):
+                kind = "promises"
+            elif _DECIDED.search(text):
+                kind = "decisions"
+            elif known is not None and known.weight >= NEW_WEIGHT:
+                kind = "facts"
+            if kind is not None:
+                section: Section = known.section if known else "open"
+                fact = Fact(
+                    text=one_line(text, secrets),
+                    section=section,
+                    sources=(turn.id,),
+                    since=turn.event_at,
+                    turn=turn.turn_index,
+                )
+                found[kind].append(fact)
+    return Recap(
+        session_id=session_id,
+        started_at=turns[0].event_at,
+        ended_at=turns[-1].event_at,
+        turns=len(turns),
+        **{kind: tuple(facts) for kind, facts in found.items()},
+    )
+
+
+def _is_answered(turns: Sequence[Memory], place: int) -> bool:
+    """True if another speaker says something after the turn that is not a question itself."""
+    speaker = turns[place].speaker
+    after = (turn for turn in turns[place + 1 :] if turn.speaker != speaker)
+    answer = next(after, None)
+    return answer is not None and len(answer.content) >= _ANSWERS_CHARS and not answer.content.rstrip().endswith("?")
+
+
+# A line that is wrong is put right at its source.
+
+
+def corrected(memory: Memory, line: str, to: str) -> str:
+    """The text of a memory with another line in the place of one."""
+    pattern = r"\s+".join(map(re.escape, line.split()))
+    match = re.search(pattern, memory.content) if pattern else None
+    if match is None:
+        raise InvalidInput(f"is no part of memory {memory.id!r}; give the line as a profile shows it", field="line")
+    return memory.content[: match.start()] + to + memory.content[match.end() :]
+
+
+def hidden_tags(memory: Memory, hide: bool) -> tuple[str, ...]:
+    """The tags of a memory that views show no longer, or show again."""
+    others = tuple(tag for tag in memory.tags if tag != HIDDEN)
+    return (*others, HIDDEN) if hide else others
+
+
+# The values that a question had, one after the other.
+
+HISTORY_HITS = 20
+"""Memories that are recalled for a history."""
+
+VALUE_SHARE = 0.3
+"""A memory is a value if it is at least so likely an answer as this share of the best one."""
+
+MIN_LINK = 0.1
+"""From this chance on what a value likely replaced, or was replaced by, is one too."""
+
+MAX_LINKED = 3
+"""Hits whose links are followed."""
+
+
+def values_of(reader: Reader, answer: Recall, secrets: bool = False) -> tuple[list[Memory], list[Fact]]:
+    """The memories that say how a thing was and is, oldest first, and the clause of each that says it."""
+    hits = [hit for hit in answer if hit.memory.kind != "session" and HIDDEN not in hit.memory.tags]
+    best = max((_likelihood(hit) for hit in hits), default=0.0)
+    found = {hit.memory.row: hit.memory for hit in hits if _likelihood(hit) >= VALUE_SHARE * best}
+    seeds = [hit.memory.row for hit in hits[:MAX_LINKED]]
+    linked = [link for link in reader.memories.successions(seeds) if link.chance >= MIN_LINK]
+    missing = {row for link in linked for row in (link.older, link.newer)} - found.keys()
+    found |= {row: m for row, m in reader.memories.fetch(sorted(missing)).items() if HIDDEN not in m.tags}
+    ordered = sorted(found.values(), key=lambda memory: (memory.event_at, memory.row))
+    asked = frozenset(answer.query.lexemes)
+    memories: list[Memory] = []
+    facts: list[Fact] = []
+    said: list[frozenset[str]] = []
+    for memory in ordered:
+        text = _best_clause(memory, asked)
+        words = frozenset(lexemes(text))
+        if origin_of(memory.speaker) != "user" and any(len(words & other) >= REPEATED * len(words) for other in said):
+            continue
+        said.append(frozenset(lexemes(memory.content)))
+        memories.append(memory)
+        facts.append(Fact(text=one_line(text, secrets), section="who", sources=(memory.id,), since=memory.event_at))
+    ends = [*(fact.since for fact in facts[1:]), None]
+    return memories, [replace(fact, until=end) for fact, end in zip(facts, ends, strict=True)]
+
+
+def _likelihood(hit: Hit) -> float:
+    return hit.score if hit.chance is None else hit.chance
+
+
+def _best_clause(memory: Memory, asked: frozenset[str]) -> str:
+    """The clause of a memory that has most words of the question; a short memory is one clause."""
+    if len(memory.content) <= WHOLE_CHARACTERS:
+        return memory.content
+    parts = [memory.content[start:end] for start, end in clauses(memory.content)]
+    return max(parts, key=lambda part: len(asked & set(lexemes(part))), default=memory.content)
+
+
+WHOLE_CHARACTERS = 160
+"""Characters of a memory that stands whole in a history."""
