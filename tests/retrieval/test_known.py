@@ -43,8 +43,8 @@ def having(word: str, facts: tuple[Fact, ...]) -> list[Fact]:
 def test_every_line_of_every_view_is_in_its_source(mem: Engine) -> None:
     texts = {id: text for id, _, text in SAID}
     changed, known = mem.changes("2026-02-01"), mem.profile(now=NOW, secrets=True)
-    views = (known.facts, known.earlier, mem.agenda(NOW).facts, mem.agenda(NOW).moved)
-    views += (changed.new, changed.replaced, changed.ended, mem.history("where do I live").facts)
+    views = [known.facts, known.earlier, mem.agenda(NOW).facts, mem.agenda(NOW).moved]
+    views += [changed.new, changed.replaced, changed.ended, mem.history("where do I live").facts]
     assert sum(map(len, views)) > 15
     for fact in (fact for view in views for fact in view):
         assert fact.sources

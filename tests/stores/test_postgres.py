@@ -162,7 +162,8 @@ def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeyp
 
 WITHOUT_LIFE = (
     "ALTER TABLE memories DROP COLUMN expires_at, DROP COLUMN pinned, DROP COLUMN origin, DROP COLUMN echo_count; "
-    "DROP INDEX memory_links_relation; DROP TABLE queue, queue_lengths, forgotten"
+    "DROP INDEX memory_links_relation; DROP TABLE queue, queue_lengths, forgotten, quarantine, facts; "
+    "DROP INDEX memories_until"
 )
 WITHOUT_LABELS = f"{WITHOUT_LIFE}; DROP TABLE memory_labels; DROP INDEX memories_speaker; DROP INDEX memories_written"
 WITHOUT_TIMES = (

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 BEFORE_POSTINGS = """
+DROP TABLE facts;
+DROP INDEX memories_until;
+DELETE FROM learned WHERE name = 'unread facts';
 DROP TABLE forgotten;
 DROP TABLE quarantine;
 DROP TABLE checksums;
