@@ -19,6 +19,7 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import DECIDES, Lexical
 from fivefold.stores.records import NAMES_WINDOW, SAID_IN_WINDOW
+from fivefold.values.memory import Record
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Evidence, RouteHit, RouteRun
 from tests.support.toy_engine import toy
@@ -458,3 +459,19 @@ def test_a_store_without_preferences_finds_nothing() -> None:
 def test_a_cosine_below_0_counts_as_nothing_when_scores_are_fused_by_their_root() -> None:
     shares = score_rrf([RouteHit(1, 0.25), RouteHit(2, -0.05)], "standing", 1.0, 60, 10)
     assert shares.contributions == [pytest.approx(0.5 / 61), 0.0]
+
+
+def test_an_advice_about_food_brings_diets_and_any_other_brings_budgets() -> None:
+    """Whatever the request says, and however many tastes are nearer to it."""
+    tastes = [
+        f"I love {what}, more than anything." for what in ("opera", "maps", "owls", "trains", "rain", "chess", "figs")
+    ]
+    diet, budget = "Kayla is allergic to tree nuts.", "We can spend at most 300 euros on it."
+    with fivefold.open(":memory:") as engine:
+        engine.remember_many([Record(content=text, speaker="user") for text in (*tastes, diet, budget)])
+        for request, brought in (
+            ("What should I cook for the family tonight?", diet),
+            ("What could I give my sister, any idea?", budget),
+        ):
+            hits = engine.recall(request, k=6)
+            assert brought in [hit.memory.content for hit in hits], request

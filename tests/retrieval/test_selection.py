@@ -31,7 +31,7 @@ from fivefold.retrieval.stages.selection import (
     select,
 )
 from fivefold.values.filters import Filter
-from fivefold.values.memory import Kind
+from fivefold.values.memory import Kind, Record
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
 from tests.retrieval.test_fuse import NOW, memory
@@ -451,7 +451,16 @@ def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length:
     answers = {1: 2.0}
     assert term("messages", candidates, answers=answers) == [1.0, 1.0]
     assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
-    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [1, 0.5, 0, 0, 1]
+    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [
+        1,
+        0.5,
+        0,
+        0,
+        1,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_takes_for_an_answer() -> None:
@@ -460,7 +469,9 @@ def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_
         table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
         terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
         whole = dict(zip(RECALL_TERMS, terms, strict=True))
-        assert whole == {"one": 1, "best": 3, "next": second, "unjudged": not answers, "messages": 0}
+        assert whole == {"one": 1, "best": 3, "next": second, "unjudged": not answers, "messages": 0} | dict.fromkeys(
+            ("least", "shared", "named"), 0
+        )
 
 
 def test_the_distance_to_the_best_and_its_lead() -> None:
@@ -498,3 +509,30 @@ def test_what_answers_is_likelier_than_what_only_sounds_alike() -> None:
         assert chance["answer"] is not None
         assert chance["alike"] is not None
         assert chance["answer"] > chance["alike"]
+
+
+NOTES = (
+    "Imani moved our calls to Wednesday at seven.",
+    "My favourite flower is the foxglove.",
+    "Broad beans like the cool.",
+    "I prefer small commits with a reason in the body.",
+    "The staging server listens on port 8443.",
+    "We decided against a dog, the flat is too small.",
+    "Keith says the mower needs a new blade.",
+)
+
+
+def test_an_unmet_word_speaks_against_an_answer_and_a_name_that_is_met_for_one() -> None:
+    """The frame of a question is met by many memories; what it is about need not be."""
+    with fivefold.open(":memory:") as engine:
+        engine.remember_many([Record(content=note, speaker="user") for note in NOTES])
+        for unmet, met in (
+            ("Which editor do I prefer?", "Which kind of commits do I prefer?"),
+            ("What did we decide about the fence?", "What did we decide about a dog?"),
+            ("Who is Theo?", "Who is Imani?"),
+        ):
+            none, some = engine.recall(unmet), engine.recall(met)
+            assert none.chance is not None
+            assert some.chance is not None
+            assert some.found, met
+            assert none.chance < some.chance - 0.2, (unmet, none.chance, some.chance)

@@ -33,6 +33,7 @@ from fivefold.values.recall_trace import Candidate, Effort
 from fivefold.values.vectors import Matrix
 from fivefold_bench.cache import cached
 from fivefold_bench.data import Dataset
+from fivefold_bench.suites import cases_of, small_stores
 
 Array = npt.NDArray[np.float64]
 
@@ -43,11 +44,12 @@ NEVER = 0.35
 """How much all questions without an answer count against all with one."""
 
 MAX_ASKED = 600
-"""Questions of a data set; of more, every second or third is asked."""
+"""Questions of a data set that are asked; of others than the lives every second or third, if there are more."""
 
-HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, "locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
-RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, "locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
-"""How much each data set counts. The lives count most: only they have enough questions that nothing answers."""
+OTHERS = {"locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
+HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, "small": 2.0, **OTHERS}
+RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, "small": 0.6, **OTHERS}
+"""How much each data set counts. The lives count most: few others have questions that nothing answers."""
 
 PENALTY = 1e-4
 STEPS = 40
@@ -56,11 +58,12 @@ REFUSED = (0.02, 0.03, 0.05, 0.1)
 
 @dataclass(frozen=True)
 class Asked:
-    """A question: its data set and fold, what its best hits have, and which of them are right."""
+    """A question: its data set and fold, what its best hits have, how its words are met, and which hits are right."""
 
     data: str
     fold: str
     table: Array
+    words: tuple[float, float, float]
     right: Array
     answered: bool
 
@@ -68,7 +71,8 @@ class Asked:
 def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
     """Every question with the terms that the stage reads."""
     seen: list[tuple[Matrix, list[str]]] = []
-    table_of = chance.chance_table
+    words: list[tuple[float, float, float]] = []
+    table_of, words_of = chance.chance_table, chance.word_terms
 
     def record(
         candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
@@ -77,13 +81,17 @@ def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
         seen.append((table, [one.memory.id for one in candidates]))
         return table
 
-    chance.chance_table = record
+    def record_words(best: Candidate, table: Matrix, context: SearchContext) -> tuple[float, float, float]:
+        words.append(words_of(best, table, context))
+        return words[-1]
+
+    chance.chance_table, chance.word_terms = record, record_words
     opened, reader, asked = open_store(str(store)), cached(embedder("fivefold-minilm")), []
     engines = {space: Engine(opened, space, reader) for space in data.memories}
     for space, records in data.memories.items():
         if not engines[space].exists():
             engines[space].remember_many(records)
-    questions = data.questions[:: 1 + len(data.questions) // MAX_ASKED]
+    questions = data.questions[:: 1 if name == "everyday" else 1 + len(data.questions) // MAX_ASKED]
     efforts: Sequence[Effort] = ("normal", "low") if name == "everyday" else ("normal",)
     with bar(f"Asking {name}", len(questions) * len(efforts), show=True) as advance:
         for question, effort in product(questions, efforts):
@@ -92,12 +100,11 @@ def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
             table, ids = seen.pop()
             right = np.array([float(id in question.relevant) for id in ids])
             data_set = name if effort == "normal" else f"{name} unread"
-            asked.append(
-                Asked(data_set, f"{name} {question.namespace}", table.astype(float), right, bool(question.relevant))
-            )
+            fold = f"{name} {question.namespace}"
+            asked.append(Asked(data_set, fold, table.astype(float), words.pop(), right, bool(question.relevant)))
             advance(1)
     opened.close()
-    chance.chance_table = table_of
+    chance.chance_table, chance.word_terms = table_of, words_of
     return asked
 
 
@@ -128,8 +135,8 @@ def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
 
 
 def recall_table(asked: Sequence[Asked], weights: Array) -> Array:
-    tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32)) for one in asked]
-    return np.array([recall_terms(table, odds) for table, odds in tables], dtype=float)
+    tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32), one.words) for one in asked]
+    return np.array([recall_terms(*each) for each in tables], dtype=float)
 
 
 def logistic(table: Array, right: Array, counts: Array) -> Array:
@@ -168,9 +175,10 @@ def main() -> None:
     else:
         with tempfile.TemporaryDirectory() as folder:
             stores = given.stores or Path(folder)
-            asked = [
-                one for name, data in data_sets(given).items() for one in ask_all(name, data, stores / f"{name}.db")
-            ]
+            sets = data_sets(given)
+            if given.lives:
+                sets["small"] = small_stores(cases_of("absence", ["choose"]))
+            asked = [one for name, data in sets.items() for one in ask_all(name, data, stores / f"{name}.db")]
         if given.keep:
             given.keep.write_bytes(pickle.dumps(asked))
     folds = sorted({one.fold for one in asked})

@@ -18,6 +18,7 @@ from fivefold.values.json_files import Fields, document
 from fivefold.values.serialize import Value
 from fivefold_bench.cache import cached
 from fivefold_bench.contestants import contestants_for
+from fivefold_bench.data import Dataset
 from fivefold_bench.jsonl import dataset_of
 from fivefold_bench.run import run_contestants
 
@@ -51,16 +52,22 @@ def chosen(names: str | None) -> list[str]:
 
 def measure_suites(names: Sequence[str], parts: Sequence[str], choice: str) -> list[SuiteFigure]:
     """Every figure of the suites named, over the cases of these parts."""
-    figures = []
-    for name in names:
-        file = Fields.of(f"{name}.json", document(FILES / f"{name}.json"))
-        entries = [
-            Fields.of(f"{file.where} {part} {number}", each)
-            for part in parts
-            for number, each in enumerate(file.entries(part), 1)
-        ]
-        figures += SUITES[name](name, entries, choice)
-    return figures
+    return [figure for name in names for figure in SUITES[name](name, cases_of(name, parts), choice)]
+
+
+def cases_of(name: str, parts: Sequence[str]) -> list[Fields]:
+    """The cases of a suite that belong to these parts."""
+    file = Fields.of(f"{name}.json", document(FILES / f"{name}.json"))
+    return [
+        Fields.of(f"{file.where} {part} {number}", each)
+        for part in parts
+        for number, each in enumerate(file.entries(part), 1)
+    ]
+
+
+def small_stores(stores: Sequence[Fields]) -> Dataset:
+    """A namespace for each store of the suite `absence`."""
+    return dataset_of([life_of(store.name("name"), store) for store in stores])
 
 
 def _share(suite: str, figure: str, each: Sequence[bool]) -> SuiteFigure:
@@ -87,7 +94,7 @@ def _meant(engine: Engine, case: Fields) -> bool:
 
 def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigure]:
     """How often a small store says that nothing answers, and how often it answers what it can."""
-    dataset = dataset_of([life_of(store.name("name"), store) for store in stores])
+    dataset = small_stores(stores)
     contestants, _ = contestants_for("default", {}, dataset.unit)
     answers = run_contestants(dataset, contestants, choice, K).answers["default"]
     outcomes = [

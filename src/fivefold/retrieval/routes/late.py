@@ -17,6 +17,7 @@ from fivefold.namespace import Namespace
 from fivefold.retrieval.protocols import CosineRoute, LatePassage, SearchContext
 from fivefold.retrieval.relations import rows_standing_in
 from fivefold.settings import Settings
+from fivefold.text.lexemes import lexemes
 from fivefold.text.passages import passage_span, passages_of
 from fivefold.values.fields import About, Between
 from fivefold.values.filters import Filter
@@ -216,6 +217,21 @@ def matched_words(
             best[pair[2].question] = pair
     chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1]))[:SHOWN]
     return tuple(word for _, _, word in sorted(chosen, key=lambda pair: pair[1]))
+
+
+def word_nearness(context: SearchContext, row: int) -> list[tuple[str, float]]:
+    """The words of the question that say something, each with the similarity of the nearest word of a memory."""
+    found = late_scores(context, [row]).get(row) if isinstance(context.question, QuestionReading) else None
+    if found is None:
+        return []
+    question, text = context.question_read(), context.query.to_read
+    nearest = similarities(question.tokens, found.tokens).max(axis=0).tolist()
+    words: dict[Span, list[float]] = {}
+    for (start, end), near in zip(question.spans, nearest, strict=True):
+        if text[start:end].isalnum():
+            words.setdefault(_whole_word(text, start, end), []).append(near)
+    named = [(text[slice(*span)], sum(each) / len(each)) for span, each in words.items()]
+    return [(word, near) for word, near in named if len(word) > 1 and lexemes(word)]
 
 
 def _whole_word(text: str, start: int, end: int) -> Span:

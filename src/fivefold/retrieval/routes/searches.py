@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ from fivefold.values.query import TURNS, Query
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
 from fivefold.values.vectors import VectorField
+from fivefold.writing.extract import BUDGET, DIET
 
 # Nearness in meaning: cosine between the question's vector and the memory's.
 
@@ -227,8 +229,24 @@ INTO_POOL = 4.0
 """How much more a hit weighs in fusion: all of them go on, however unlike their words are."""
 
 
+LIMIT_COSINE = 0.35
+"""What a diet counts for an advice about food, and a budget for any other, if it is not nearer to the request."""
+
+MAX_LIMITS, LOOKED_THROUGH = 4, 100
+"""How many limits join what is near to the request, and among how many preferences they are looked for."""
+
+_FOOD = re.compile(
+    r"\b(?:cook|eat|drink|bak(?:e|ing)|din(?:e|ner)|lunch|breakfast|supper|brunch|meals?|menu|recipes?|dish(?:es)?|desserts?|snacks?"
+    r"|restaurants?|caf[eé]s?|food|barbecue|picnic|cakes?|curry|soup|salad|pizza|takeaway|groceries|chocolates?|pralines?)\b",
+    re.IGNORECASE,
+)
+
+
 class Standing(CosineRoute):
-    """Compares the request with the sentences that state a preference or an instruction, not with whole messages."""
+    """Compares the request with the sentences that state a preference or an instruction, not with whole messages.
+
+    An advice must know what may not be eaten or spent, whatever the words of both are.
+    """
 
     def vector_fields(self, options: Options) -> tuple[VectorField, ...]:
         return ("preferences",)
@@ -240,8 +258,24 @@ class Standing(CosineRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         if context.space is None:
             return []
-        hits = context.reader.search.dense(context.space, "preferences", context.question_vector(), depth, keep)
+        advises = context.query.demand("suggestion") is not None
+        deep = max(depth, LOOKED_THROUGH) if advises else depth
+        hits = context.reader.search.dense(context.space, "preferences", context.question_vector(), deep, keep)
+        if advises:
+            hits = _with_limits(hits, depth, context)
         return [replace(hit, factor=INTO_POOL) for hit in hits]
+
+
+def _with_limits(hits: Sequence[RouteHit], depth: int, context: SearchContext) -> list[RouteHit]:
+    """The nearest, and of all the nearest limits on what the request is about, none below `LIMIT_COSINE`."""
+    limit = DIET if _FOOD.search(context.query.to_read) else BUDGET
+    memories = context.reader.memories.fetch([hit.row for hit in hits])
+    limits = {hit.row for hit in hits if hit.row in memories and limit.occurs(memories[hit.row].content)}
+    kept = {hit.row for hit in hits if hit.row in limits and memories[hit.row].is_current(context.query.now)}
+    raised = [replace(hit, score=max(hit.score, LIMIT_COSINE)) for hit in hits if hit.row in kept][:MAX_LIMITS]
+    chosen = {hit.row for hit in raised}
+    near = [hit for hit in hits[:depth] if hit.row not in chosen]
+    return sorted([*raised, *near], key=lambda hit: -hit.score)
 
 
 # Who and what is related to the question's entities: a walk over the entity graph (R6, R7).

@@ -17,7 +17,7 @@ from fivefold.learning.reranker import BLEND, STEP, feature_rows, search_kinds
 from fivefold.models.reader import Said, pair_reader
 from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.protocols import Pool, SearchContext, are_short, best_first, is_talk
-from fivefold.retrieval.relations import inherited, replacements_among, stand_ins, wrong_time
+from fivefold.retrieval.relations import inherited, replacements_among, stand_ins, vectors_of, wrong_time
 from fivefold.retrieval.routes.late import late_scores
 from fivefold.retrieval.stages.terms import SOFTNESS
 from fivefold.text import passages
@@ -41,6 +41,9 @@ LEAST_SCORE = 1e-9
 READ_TOGETHER = 2
 """Texts read at a time: one for each core of a small machine."""
 
+LIKE_AN_ANSWER = 8.0
+"""What it counts, among what is read next for a list, to be like a memory that answers, compared with its sum."""
+
 SHOWN = 0.005
 """From which chance on the reason says that another memory is of the right time."""
 
@@ -55,7 +58,7 @@ class Reads(Value):
     further: Annotated[
         int,
         Between(0, 100),
-        About("How many more it reads where none of these answers, or where all that belongs is asked for"),
+        About("How many more it reads if none of these answers; for a list, those most like what does"),
     ] = 0
     unread: Annotated[
         float,
@@ -92,7 +95,10 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     if why := _unpaid([candidate.memory for candidate in ranked], context):
         return pool.with_note(StageNote(READS, "idle", why))
     try:
-        said, found = _read_on(ranked, context, by)
+        if context.query.demand("list", "count"):
+            ranked, said, found = _read_alike(ranked, context, by)
+        else:
+            said, found = _read_on(ranked, context, by)
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
     best = ranked[: len(said)]
@@ -122,15 +128,30 @@ def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
 
 
 def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> tuple[list[Said], Vector]:
-    """Read from the best on, a few at a time, until it is settled; or all, where all that belongs is asked for."""
-    everything, last = context.query.demand("list", "count") is not None, by.depth + by.further
+    """Read from the best on, a few at a time, until it is settled."""
+    last = by.depth + by.further
     sums = np.array([_sum(one) for one in ranked])
-    said, found = _read(ranked[: last if everything else min(READ_TOGETHER, by.depth)], context)
-    while not everything and len(said) < min(last, len(ranked)) and not _is_settled(found, sums, by):
+    said, found = _read(ranked[: min(READ_TOGETHER, by.depth)], context)
+    while len(said) < min(last, len(ranked)) and not _is_settled(found, sums, by):
         at = len(said)
         more, odds = _read(ranked[at : min(at + READ_TOGETHER, by.depth) if at < by.depth else last], context)
         said, found = [*said, *more], np.concatenate([found, odds])
     return said, found
+
+
+def _read_alike(
+    ranked: Sequence[Candidate], context: SearchContext, by: Reads
+) -> tuple[list[Candidate], list[Said], Vector]:
+    """All that belongs is asked for: read the best, then those most like what answers, which now follow the best."""
+    best, rest = list(ranked[: by.depth]), list(ranked[by.depth :])
+    said, found = _read(best, context)
+    vectors = vectors_of([one.memory for one in ranked], context)
+    if vectors is not None and rest:
+        near = (vectors[by.depth :] @ vectors[: by.depth].T) / (1 + np.exp(-found))
+        likely = LIKE_AN_ANSWER * near.max(axis=1) + np.array([_sum(one) for one in rest])
+        rest = [rest[i] for i in np.argsort(-likely, kind="stable").tolist()]
+    more, odds = _read(rest[: by.further], context)
+    return [*best, *rest], [*said, *more], np.concatenate([found, odds])
 
 
 def _is_settled(found: Vector, sums: Vector, by: Reads) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from fivefold.retrieval.protocols import NoConstants, Pool, SearchContext, are_short, best_first, is_talk, scores_of
 from fivefold.retrieval.recipe import Unit
 from fivefold.retrieval.relations import lower_score
+from fivefold.retrieval.routes.late import word_nearness
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.fields import About, Between
@@ -170,7 +171,25 @@ HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", 
 - `messages`: 1 for long messages and talk between people, of which the reader knows little; then it is not asked
 """
 
-RECALL_TERMS = ("one", "best", "next", "unjudged", "messages")
+WORD_TERMS, NO_WORDS = ("least", "shared", "named"), (0.0, 0.0, 0.0)
+"""How the best memory meets the words of the question that say something; all are 0 if that is not known.
+
+- `least`: the similarity of the word that is met least, from −0.5 to 0.5
+- `shared`: the share of those that it has, less 0.5; odds that are owed to shared words say less
+- `named`: 1 if the question asks who somebody is, and it names them
+"""
+
+MET, UNMET = 0.85, 0.4
+"""The similarities of words from which on a word is met, and up to which it is not met at all."""
+
+NAMED = 0.8
+"""From which `least` on a question's name is that of the memory."""
+
+_WHO_IS = re.compile(
+    r"\W*(?:who(?:['’]?s| is| was| are| were)|wer (?:ist|sind)|qui est|quién es|chi è|quem é|wie is)\b", re.IGNORECASE
+)
+
+RECALL_TERMS = ("one", "best", "next", "unjudged", "messages", *WORD_TERMS)
 """What the chance of a recall is read from: the log-odds of its likeliest hit, and the reader's second best."""
 
 
@@ -195,7 +214,7 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
     table = chance_table(ranked, context, pool.answers)
     odds = table @ np.array([by.weights.get(name, 0.0) for name in HIT_TERMS])
     weights = np.array([by.recall.get(name, 0.0) for name in RECALL_TERMS])
-    whole = probability(float(recall_terms(table, odds) @ weights))
+    whole = probability(float(recall_terms(table, odds, word_terms(ranked[0], table, context)) @ weights))
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
     each = _falling([probability(value) for value in odds.tolist()], whole)
     chances = [one.with_chance(value) for one, value in zip(ranked, each, strict=True)]
@@ -224,11 +243,25 @@ def probability(odds: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
-def recall_terms(table: Matrix, odds: Vector) -> Vector:
-    """A value for each of `RECALL_TERMS`, from the terms of the hits and their log-odds."""
+def word_terms(best: Candidate, table: Matrix, context: SearchContext) -> tuple[float, float, float]:
+    """A value for each of `WORD_TERMS`. A time that alone decides needs no words, and long messages have many."""
+    if table[0, HIT_TERMS.index("messages")] or table[0, HIT_TERMS.index("decided")]:
+        return NO_WORDS
+    words, memory = word_nearness(context, best.memory.row), best.memory
+    if not words:
+        return NO_WORDS
+    least = min(1.0, max(0.0, (min(near for _, near in words) - UNMET) / (MET - UNMET)))
+    own = words_of(memory.content) | words_of(memory.speaker or "")
+    shared = sum(not own.isdisjoint(lexemes(word)) for word, _ in words) / len(words)
+    named = least >= NAMED and _WHO_IS.match(context.query.to_read) is not None
+    return least - 0.5, shared - 0.5, float(named)
+
+
+def recall_terms(table: Matrix, odds: Vector, words: Sequence[float] = NO_WORDS) -> Vector:
+    """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words."""
     unread, unjudged, messages = (table[:, HIT_TERMS.index(name)] for name in ("unread", "unjudged", "messages"))
     read = np.sort(table[unread + unjudged + messages == 0, HIT_TERMS.index("answers")])[::-1]
-    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, unjudged[0], messages[0]])
+    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, unjudged[0], messages[0], *words])
 
 
 def chance_table(

@@ -471,7 +471,7 @@ def _of_state(asked: _LowerQuestion, kinds: set[DemandKind]) -> Iterator[Demand]
 def _past_words(asked: _LowerQuestion) -> re.Match[str] | None:
     was = asked.find("past tense") or not asked.find("present")
     past = asked.find("past")
-    if past and _within_window(asked, past):  # "in the past week" is that week
+    if past and not past[0].startswith("before") and _within_window(asked, past):  # "in the past week" is that week
         past = None
     return past or asked.find("old" if was else "old and asked")
 

@@ -51,10 +51,16 @@ PREFERENCE = Pattern(
 )
 DIET = Pattern(
     "allergic allergy allergies intolerant intolerance vegetarian vegan pescatarian gluten lactose halal kosher "
-    "teetotal teetotaller coeliac celiac diet eat eats drink drinks dairy pork meat",
-    r"\ballerg(?:ic|y|ies)\b|\bintoleran(?:t|ce)\b|\b(?:vegetarian|vegan|pescatarian|coeliac|celiac|teetotal(?:ler)?"
+    "teetotal teetotaller coeliac celiac diet diabetic diabetes eat eats drink drinks dairy pork meat",
+    r"\ballerg(?:ic|y|ies)\b|\bintoleran(?:t|ce)\b|\b(?:vegetarian|vegan|pescatarian|coeliac|celiac|diabet(?:ic|es)|teetotal(?:ler)?"
     r"|halal|kosher|lactose|gluten[- ]free)\b|\b(?:don['’]t|doesn['’]t|do not|does not|no longer|never) (?:eat"
     r"|drink)s?\b|\b(?:off|without|no more) (?:meat|dairy|pork|gluten|alcohol|sugar|caffeine)\b|\bdiet\b",
+    re.IGNORECASE,
+)
+BUDGET = Pattern(
+    "budget budgets afford spend spending",
+    r"\bbudgets?\b|\b(?:can(?:['’]t|not)?|could(?:n['’]t)?) (?:only )?afford\b"
+    r"|\bspend(?:ing)? (?:at most|no more than|not more than|more than|less than|up to|under)\b",
     re.IGNORECASE,
 )
 _LASTING = (
@@ -306,8 +312,8 @@ def _is_instruction(text: str, by_user: str | None) -> bool:
 
 @text_cache(256)
 def _likes(text: str) -> bool:
-    """Tastes, and what is not eaten or borne: both are what a suggestion has to know."""
-    return PREFERENCE.occurs(text) or DIET.occurs(text)
+    """Tastes, what is not eaten or borne, and what may be spent: a suggestion has to know them."""
+    return PREFERENCE.occurs(text) or DIET.occurs(text) or BUDGET.occurs(text)
 
 
 @text_cache(256)
