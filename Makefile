@@ -24,10 +24,12 @@ endef
 
 PACKAGES := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 FRAMEWORKS := $(VENV)/frameworks/.ready
-FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,anthropic.py autogen.py google_adk.py langgraph.py pydantic_ai.py) 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
-# Frameworks warn of their own imports; of the plugins that langchain-tests brings along, it needs asyncio only.
-SUITE_OPTIONS := -W ignore::DeprecationWarning -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function \
-  -p no:benchmark -p no:codspeed -p no:recording -p no:syrupy -p no:socket
+CREWAI := $(VENV)/crewai/.ready
+FRAMEWORK_EXTRAS := anthropic,autogen,google-adk,langgraph,pydantic-ai
+FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk langgraph pydantic_ai))
+ADAPTER_EXAMPLES := 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
+# Frameworks warn of their own imports.
+SUITE_OPTIONS := -W ignore::DeprecationWarning -W ignore::ImportWarning
 
 EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
@@ -50,9 +52,10 @@ test: $(DEV) browser
 	$(call beside_lint,-n $(WORKERS))
 
 # Each framework's own suite, or its own classes, over its adapter; and the examples of docs/adapters.md.
-test-adapters: $(FRAMEWORKS)
+test-adapters: $(FRAMEWORKS) $(CREWAI)
 	$(FRAMEWORKS:.ready=)bin/python -m mypy src/fivefold/adapters
-	$(FRAMEWORKS:.ready=)bin/python -m pytest $(SUITE_OPTIONS) $(FRAMEWORK_TESTS)
+	$(FRAMEWORKS:.ready=)bin/python -m pytest $(SUITE_OPTIONS) $(FRAMEWORK_TESTS) $(ADAPTER_EXAMPLES)
+	$(CREWAI:.ready=)bin/python -m pytest $(SUITE_OPTIONS) tests/adapters/test_crewai.py $(ADAPTER_EXAMPLES)
 
 # One thread for each of two processes: the matrices are too small to share.
 test-training: $(TRAIN)
@@ -110,14 +113,24 @@ $(DEV): $(BENCH)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]' -e ./bench
 	@touch $@
 
-# An environment of its own, which sees the packages of $(VENV) and adds what these frameworks need, so that it is small
-# (110 MB, half a minute) and `make test` neither waits for them nor has their versions. Left out are model clients and
-# servers: nothing here reaches a network.
+# An environment that sees the packages of $(VENV) and adds others: small, and without what `make test` does not need.
+define new_environment
+@$(PYTHON) -m venv $(@D)
+@echo "import site; site.addsitedir('$$($(BIN)/python $(PACKAGES))')" >$$($(@D)/bin/python $(PACKAGES))/below.pth
+@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts $(1)
+endef
+
+# Half a minute and 110 MB. Model clients, servers and databases of the frameworks are left out: nothing here reaches a network.
 $(FRAMEWORKS): $(DEV)
-	@$(PYTHON) -m venv $(@D)
-	@echo "import site; site.addsitedir('$$($(BIN)/python $(PACKAGES))')" >$$($(@D)/bin/python $(PACKAGES))/below.pth
+	$(call new_environment,-e '.[$(FRAMEWORK_EXTRAS)]' langchain-tests langmem)
+	@touch $@
+
+# CrewAI wants older versions of pydantic, openai and mcp than the others, and 835 MB of which its memory uses little:
+# it is installed without what it requires, then with what it imports, which is a quarter of that.
+$(CREWAI): $(DEV)
+	$(call new_environment,--no-deps 'crewai==1.*' crewai-core crewai-cli)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts \
-	  -e '.[anthropic,autogen,google-adk,langgraph,pydantic-ai]' langchain-tests langmem
+	  aiofiles appdirs chromadb json-repair json5 jsonref portalocker pydantic-settings tomli
 	@touch $@
 
 $(TRAIN): $(DEV)

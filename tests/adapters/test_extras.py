@@ -17,6 +17,7 @@ LIBRARIES = {
     "openai_agents": ("agents", "openai-agents"),
     "anthropic": ("anthropic", "anthropic"),
     "autogen": ("autogen_core", "autogen"),
+    "crewai": ("crewai", "crewai"),
     "google_adk": ("google.adk", "google-adk"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "langgraph": ("langgraph.store.base", "langgraph"),
