@@ -23,6 +23,7 @@ _HOME = {
         ("fivefold.retrieval.recipe", "Recipe"),
         ("fivefold.retrieval.recipe_file", "load_recipe"),
         ("fivefold.settings", "Settings"),
+        ("fivefold.transfer.sync", "SyncReport"),
         ("fivefold.values.entities", "Edge Entity Extraction"),
         ("fivefold.values.filters", "Filter MetadataTest"),
         ("fivefold.values.known", "Agenda Changes Fact Profile Recap"),
@@ -70,6 +71,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which a test compares
     from fivefold.retrieval.recipe import Recipe as Recipe
     from fivefold.retrieval.recipe_file import load_recipe as load_recipe
     from fivefold.settings import Settings as Settings
+    from fivefold.transfer.sync import SyncReport as SyncReport
     from fivefold.values.entities import Edge as Edge
     from fivefold.values.entities import Entity as Entity
     from fivefold.values.entities import Extraction as Extraction

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from fivefold.cli.app import ADDRESSES, JsonOption, SpaceOptions, app, opened, place, terminal
+from fivefold.cli.app import ADDRESSES, JsonOption, SpaceOptions, app, existing, opened, place, terminal
 from fivefold.cli.output import print_json, say
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidFile
@@ -32,7 +32,8 @@ def import_(
         str,
         typer.Option(
             "--from",
-            help="auto, chatgpt, claude, mem0, langchain, markdown, messages, claude-code, codex, cursor or jsonl",
+            help="auto, chatgpt, claude, mem0, langchain, markdown, messages, claude-code, codex, cursor, jsonl or "
+            "export",
         ),
     ] = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come")] = False,
@@ -55,13 +56,24 @@ def import_(
 
 @app.command()
 def export(
+    ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="Where to write the JSON lines; - is standard output")],
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Write a folder of Markdown instead, a file for each session and subject")
+    ] = False,
+    mask_secrets: Annotated[
+        bool, typer.Option("--mask-secrets", help="With --markdown, mask API keys, card numbers and passwords")
+    ] = False,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Write every memory of a namespace as JSON lines."""
+    """Write every memory of a namespace as JSON lines, or as Markdown that Obsidian shows; `import` reads both."""
+    if mask_secrets and not markdown:
+        ctx.fail("--mask-secrets works with --markdown; JSON lines are exact.")
     with space.reading() as engine:
-        if str(file) != "-":
+        if markdown:
+            count = engine.export_markdown(file, mask_secrets=mask_secrets)
+        elif str(file) != "-":
             count = engine.export_jsonl(file)
         else:
             count = 0
@@ -136,6 +148,39 @@ def _copy(stream: BinaryIO, name: str) -> Iterator[Path]:
             yield path
         except InvalidFile as error:
             raise error.renamed(name) from None
+
+
+@app.command()
+def sync(
+    one: Annotated[str, typer.Argument(help="A store: a file or a PostgreSQL address")],
+    other: Annotated[str, typer.Argument(help="Another store, or a folder that a program carries to the other stores")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to sync")] = "default",
+    mask_secrets: Annotated[
+        bool, typer.Option("--mask-secrets", help="Mask API keys, card numbers and passwords that leave a store")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring two stores to the same memories; a deletion wins over an edit, and what was lost is shown."""
+    from fivefold.engine import open as open_engine
+    from fivefold.transfer.sync import sync_stores
+
+    with open_engine(existing(one), namespace=namespace) as engine:
+        if os.path.isdir(other):
+            found = {one: engine.sync(other, mask_secrets=mask_secrets)}
+        else:
+            with open_engine(place(other), namespace=namespace) as second:
+                reports = sync_stores(engine._namespace, second._namespace, mask_secrets=mask_secrets)
+            found = dict(zip((one, other), reports, strict=True))
+    if as_json:
+        print_json(found)
+        return
+    for name, done in found.items():
+        say(f"{name}: {len(done.added):,} added, {len(done.changed):,} changed, {len(done.deleted):,} deleted")
+        for conflict in done.conflicts:
+            kept, lost = (text or "deleted" for text in (conflict.kept, conflict.lost))
+            terminal.quote("  ", f"{conflict.id} was changed on both sides: kept {kept!r}, lost {lost!r}", "yellow")
+        for note in done.notes:
+            terminal.quote("  ", note, "dim")
 
 
 # The command that moves namespaces from one store to another.

@@ -33,6 +33,8 @@ from fivefold.text.display import bar
 from fivefold.text.passages import tokens
 from fivefold.transfer import jsonl
 from fivefold.transfer.jsonl import import_jsonl
+from fivefold.transfer.markdown import export_markdown, import_markdown
+from fivefold.transfer.sync import SyncReport, sync_folder, sync_stores
 from fivefold.values.entities import Extractor
 from fivefold.values.filters import FilterInput, filter_of
 from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type, record_of
@@ -528,6 +530,26 @@ class Engine(Browser):
     def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report:
         """Read JSON lines: exported memories are restored as they were, others remembered. Again, it adds nothing."""
         return import_jsonl(self._namespace, Path(path), progress=progress)
+
+    def export_markdown(self, folder: str | os.PathLike[str], *, mask_secrets: bool = False) -> int:
+        """Write every memory to a folder of Markdown, a file for each session and subject; returns how many."""
+        return export_markdown(self._namespace, Path(folder), jsonl.masked_line if mask_secrets else None)
+
+    @observers.write
+    def import_markdown(self, folder: str | os.PathLike[str], *, progress: bool = False) -> Report:
+        """Read a folder that `export_markdown` wrote: memories come back as they were, edited texts are updates."""
+        return import_markdown(self._namespace, Path(folder), progress=progress)
+
+    @observers.write
+    def sync(self, other: Engine | str | os.PathLike[str], *, mask_secrets: bool = False) -> SyncReport:
+        """Bring this namespace and another one to the same memories; returns what came here.
+
+        `other` is an engine, or a folder that a program carries to the other stores, which sync with it too.
+        `mask_secrets` masks what leaves a store: API keys, card numbers, passwords.
+        """
+        if isinstance(other, Engine):
+            return sync_stores(self._namespace, other._namespace, mask_secrets=mask_secrets)[0]
+        return sync_folder(self._namespace, Path(other), mask_secrets=mask_secrets)
 
     def doctor(self, *, repair: bool = False, progress: bool = False) -> list[Finding]:
         """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""

@@ -36,13 +36,13 @@ from fivefold.values.validate import (
     refusal,
     too_deep,
 )
-from fivefold.writing.draft import Draft, ReportBuilder, refuse_secrets
+from fivefold.writing.draft import SEARCHED, Draft, ReportBuilder, refuse_secrets, scan_secrets
 from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.relations import FORGOTTEN
 from fivefold.writing.sessions import backfill_previous, drop_readings_after, log_turn, refresh_session
 
-_RECORD = frozenset(RECORD_FIELDS)
+RECORD_NAMES = frozenset(RECORD_FIELDS)
 _MEMORY = frozenset(fields_of(Memory)) - {"namespace"}
 _EXPORTED = _MEMORY | {"extracted", "links"}
 _NEEDED = ("id", "content", "kind", "type", "event_at", "created_at")
@@ -81,6 +81,16 @@ def line_of(memory: Memory, extraction: Extraction, links: Iterable[Link]) -> Js
         for link in links
     ]
     return data
+
+
+def masked_line(line: Json) -> Json:
+    """An exported line without its secrets; what was read out of a text with one goes too."""
+    found: list[str] = []
+    named = (*SEARCHED, "links")
+    masked = {
+        name: scan_secrets(line[name], lambda kind: True, found) if name in named else line[name] for name in line
+    }
+    return masked if not found else {**masked, "extracted": {}}
 
 
 def export_jsonl(namespace: Namespace, path: Path) -> int:
@@ -161,7 +171,7 @@ def _object(line: str, first: bool) -> Json:
 
 def _record(data: Json, seen: Counter[str]) -> Record:
     """A line without an id gets one from its text and how often it came before, so a replay finds it."""
-    _check_names(data, _RECORD, "a record")
+    _check_names(data, RECORD_NAMES, "a record")
     record = record_of({"origin": "import", **data})
     if record.id is not None:
         return record

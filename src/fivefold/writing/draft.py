@@ -194,7 +194,7 @@ class ReportBuilder:
 
 
 _NAMES = ("speaker", "session_id", "predicate", "task_tag", "tags")
-_SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")
+SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")
 """The fields that can hold a secret."""
 
 
@@ -202,9 +202,9 @@ def without_secrets(record: Record, settings: Settings) -> Record:
     """The record as it may be stored, with a note for each secret; an error for the first that the settings refuse."""
     changes: dict[str, Any] = {}
     notes: list[str] = []
-    for name in _SEARCHED:
+    for name in SEARCHED:
         found: list[str] = []
-        masked = _scan(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask", found)
+        masked = scan_secrets(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask", found)
         treatments = {kind: done for kind in found if (done := _treatment(kind, settings)) != "keep"}
         for kind, done in treatments.items():
             if done == "refuse":
@@ -231,8 +231,8 @@ def refuse_secrets(records: Iterable[Record], settings: Settings) -> None:
 def kinds_of_secrets(item: Record | Memory) -> tuple[str, ...]:
     """The kinds of secrets in all fields of a record or a memory, each once."""
     found: list[str] = []
-    for name in _SEARCHED:
-        _scan(getattr(item, name), lambda kind: False, found)
+    for name in SEARCHED:
+        scan_secrets(getattr(item, name), lambda kind: False, found)
     return tuple(dict.fromkeys(found))
 
 
@@ -240,18 +240,18 @@ def _treatment(kind: str, settings: Settings) -> str:
     return settings.passwords if kind in PASSWORD_KINDS else settings.secrets
 
 
-def _scan(value: Any, mask: Callable[[str], bool], found: list[str]) -> Any:
+def scan_secrets(value: Any, mask: Callable[[str], bool], found: list[str]) -> Any:
     """A text, list or object with its secrets masked, if `mask` says so of their kind; `found` gets all kinds."""
     if isinstance(value, dict):
         masked = {}
         for key, item in value.items():
-            name, kind = _scan(key, mask, found), _kind_by_key(str(key), item)
+            name, kind = scan_secrets(key, mask, found), _kind_by_key(str(key), item)
             if kind:
                 found.append(kind)
-            masked[name] = f"[{kind}]" if kind and mask(kind) else _scan(item, mask, [] if kind else found)
+            masked[name] = f"[{kind}]" if kind and mask(kind) else scan_secrets(item, mask, [] if kind else found)
         return masked
     if isinstance(value, list | tuple):
-        return [_scan(item, mask, found) for item in value]
+        return [scan_secrets(item, mask, found) for item in value]
     if value is None or isinstance(value, bool | float):
         return value
     secrets = find_secrets(str(value))

@@ -32,7 +32,8 @@ from fivefold.transfer.importers.sources import (
     stored_digest,
 )
 from fivefold.transfer.importers.transcripts import TRANSCRIPTS
-from fivefold.transfer.jsonl import read_lines
+from fivefold.transfer.jsonl import draft_of, read_lines
+from fivefold.transfer.markdown import is_export, read_folder
 from fivefold.values.memory import Memory, Record, RecordChanges, RecordInput
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link, Merged, Report
@@ -48,7 +49,17 @@ __all__ = ["FORMATS", "NAMES", "Format", "ImportLog", "ImportReport", "Skipped",
 # What a file or folder is, by its contents.
 
 Format = Literal[
-    "chatgpt", "claude", "mem0", "langchain", "markdown", "messages", "claude-code", "codex", "cursor", "jsonl"
+    "chatgpt",
+    "claude",
+    "mem0",
+    "langchain",
+    "markdown",
+    "messages",
+    "claude-code",
+    "codex",
+    "cursor",
+    "jsonl",
+    "export",
 ]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -77,6 +88,8 @@ def detect_format(source: str | os.PathLike[str]) -> Format:
 
 
 def _folder(path: Path) -> Format:
+    if is_export(path):
+        return "export"
     talks = matching_files(path, CONVERSATIONS)
     if talks:
         return _document(path, talks[0])
@@ -209,10 +222,25 @@ class JsonLines:
                 yield record
 
 
+class MarkdownExport:
+    """A folder that `export_markdown` wrote, as records."""
+
+    source, label = "export", "a Markdown export"
+
+    def read(self, path: Path, log: ImportLog) -> Iterator[Record]:
+        for line, _ in read_folder(path):
+            record = draft_of(line, "default").record
+            if record.kind == "session":
+                log.left_out["session memories"] += 1
+            else:
+                yield record
+
+
 _KNOWN: tuple[SourceReader, ...] = (
     *(ChatGPT(), Claude(), Mem0(), LangChain(), Markdown(), Messages()),
     *TRANSCRIPTS.values(),
     JsonLines(),
+    MarkdownExport(),
 )
 _READERS = {cast(Format, known.source): known for known in _KNOWN}
 NAMES = {format: known.label for format, known in _READERS.items()}
@@ -256,6 +284,7 @@ class Target(Protocol):
     def update(self, id: str, **changes: Unpack[RecordChanges]) -> Memory: ...
     def remember_many(self, records: Iterable[RecordInput], *, progress: bool = False) -> Report: ...
     def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report: ...
+    def import_markdown(self, folder: str | os.PathLike[str], *, progress: bool = False) -> Report: ...
 
 
 def import_from(
@@ -276,8 +305,9 @@ def import_from(
     source = Path(path)
     refuse_open_store(source)
     kind = resolve_format(source, format)
-    if kind == "jsonl" and engine is not None and not dry_run:
-        return _joined_report([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())
+    if kind in ("jsonl", "export") and engine is not None and not dry_run:
+        load = engine.import_jsonl if kind == "jsonl" else engine.import_markdown
+        return _joined_report([load(source, progress=progress)], [], kind, dry_run, ImportLog())
     settings = Settings() if engine is None else engine.settings
     log = ImportLog(strict, settings=settings)
     count = sum(1 for _ in _READERS[kind].read(source, log))
