@@ -1,1 +1,1 @@
-"""What is learned from use: a reranker for each namespace, trained on which returned memories were used (E5)."""
+"""Learning from use: a reranker for each namespace, trained on which returned memories were used (E5)."""

@@ -1,9 +1,9 @@
 """Weights that learn from use: a small correction to the global ones for each namespace (D12).
 
-A shown list, with what was used of it, is one observation of a Plackett–Luce model: a memory is picked with odds
+A shown list and the memories used of it are one observation of a Plackett–Luce model: a memory is picked with odds
 `exp(steepness · score) / rank^POSITION`, where `score` is the composite one (D1). The gradient moves three log-offsets,
 which multiply the global weights. The offsets stay within a bound and fade with time. They count only as far as they
-predicted, before learning from it, the use of hits better than the global weights did.
+predicted the use of hits, before learning from it, better than the global weights did.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ShownHit(Value):
 
 
 def shown_hits(recall: Recall, used: Collection[str]) -> tuple[ShownHit, ...]:
-    """The hits of a recall with their signals; () where the recipe weighs neither recency nor frequency."""
+    """The hits of a recall with their signals; () if the recipe weighs neither recency nor frequency."""
     kinds = {part.route: part.search for part in recall.plan.routes if part.run}
     if not {"recency", "frequency"} & set(kinds.values()):
         return ()
@@ -59,7 +59,7 @@ def shown_hits(recall: Recall, used: Collection[str]) -> tuple[ShownHit, ...]:
 
 
 def weight_signals(recall: Recall) -> dict[str, Any] | None:
-    """What the log keeps of a recall: the global weights and each hit's signals; None without predicted weights."""
+    """The log entry's weights: the global weights and each hit's signals; None without predicted weights."""
     weights, signals = recall.query.weights, shown_hits(recall, ())
     if weights is None or not signals:
         return None
@@ -75,22 +75,23 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Triple: TypeAlias = tuple[float, float, float]
 
 MAX_OFFSET_SPREAD = log(3)
-"""How far apart two offsets may lie: no weight becomes more than three times, or less than a third, of the global."""
+"""Maximum distance between two offsets: no weight becomes more than three times, or less than a third, of the
+global."""
 
 POSITION = 0.5
 """Propensity: the odds of a look at rank r are r^−0.5, so that using the first hit says less than using the fifth."""
 
 FADE = Decay("exponential", 90.0)
-"""How offsets and their gain fade without feedback; their product, which is what counts, halves in 45 days."""
+"""Fading of the offsets and of their gain without feedback; their product, which is what counts, halves in 45 days."""
 
 STEP = 0.16
-"""How far one feedback moves the offsets along their gradient."""
+"""Distance that one feedback moves the offsets along their gradient."""
 
 OFFSETS_KEPT = 0.997
-"""What remains of the offsets after each feedback: without confirmation they return to the global weights."""
+"""Share of the offsets kept after each feedback: without confirmation they return to the global weights."""
 
 GAIN_KEPT = 0.98
-"""What remains of the earlier gain after each feedback: about the last fifty count."""
+"""Share of the earlier gain kept after each feedback: about the last fifty count."""
 
 MAX_GAIN = 4.0
 """The gain, in nats, at which the correction counts in full; it grows no further, so that a new taste shows soon."""
@@ -99,12 +100,13 @@ MAX_SURPRISE = 1.0
 """The most that a single feedback says, in nats, for or against the correction."""
 
 STEEPNESS = (0.5, 6.0, 30.0)
-"""How closely users follow the score: lowest, initial and highest value. Random picks lower it and shorten steps."""
+"""Lowest, initial and highest steepness, which says how closely users follow the score. Random picks lower it and
+shorten steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptation(Value):
-    """What a namespace has learned: log-offsets that add up to 0; `gain` is how much better they predicted, in nats."""
+    """The offsets learned for a namespace, which add up to 0; `gain` is how much better they predicted, in nats."""
 
     offsets: Triple = (0.0, 0.0, 0.0)
     steepness: float = STEEPNESS[1]
@@ -218,14 +220,14 @@ def _correct(weights: Array, offsets: Array) -> Array:
 
 
 def _bound(offsets: Array) -> Triple:
-    """Centred on 0, and scaled to the bound where they spread too far."""
+    """Centres the offsets on 0, and scales them to the bound if they spread too far."""
     centred = offsets - offsets.mean()
     spread = float(np.ptp(centred))
     return _triple(centred * (MAX_OFFSET_SPREAD / spread) if spread > MAX_OFFSET_SPREAD else centred)
 
 
 def _normalize(weights: Weights) -> Array | None:
-    """The weights as numbers that add up to 1; None where there is nothing to weigh by."""
+    """The weights as numbers that add up to 1; None if there is nothing to weigh by."""
     values = np.array([weights.similarity, weights.recency, weights.frequency], dtype=np.float64)
     usable = bool(np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0)
     return values / values.sum() if usable else None
@@ -305,7 +307,7 @@ def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> Query
 
 
 def _by_window(window: Window, now: datetime) -> QueryDecay | None:
-    """By the time that the question asks about; None where it has no beginning and the words say more."""
+    """The decay for the time that the question asks about; None if that has no beginning and the words say more."""
     if window.start > now:
         return QueryDecay(NO_DECAY, f"{window.text!r} is yet to come")
     if window.start <= EARLIEST:
@@ -355,7 +357,7 @@ def _days(days: float) -> str:
 
 
 def log_entry(recall: Recall) -> LoggedRecall:
-    """What the log stores of a recall."""
+    """The entry that the log stores for a recall."""
     signals = weight_signals(recall)
     return LoggedRecall(
         id=recall.id,
@@ -405,7 +407,7 @@ def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_
 
 
 def _returned_ids(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | None:
-    """The ids that the recall returned; None where the log has no such recall."""
+    """The ids that the recall returned; None if the log has no such recall."""
     if isinstance(recall, Recall):
         if recall.namespace != namespace.name:
             raise InvalidInput(f"recall {recall.id} was made in namespace {recall.namespace!r}, not here")

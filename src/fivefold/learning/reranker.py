@@ -40,7 +40,7 @@ STEP = "learned"
 """The name of the step by which a candidate shows that the learned reranker has moved it."""
 
 NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES)
-"""The ten features of E5, where its layer is the memory's type."""
+"""The ten features of E5, whose layer is the memory's type here."""
 
 VERSION = 2
 """Of the features' meaning and order; a model of another version is not used."""
@@ -61,7 +61,7 @@ def search_kinds(plan: Plan | None) -> dict[str, str]:
 
 
 def base_score(candidate: Candidate) -> float:
-    """The score without the learned reranker: where that changed it, the score before."""
+    """The score without the learned reranker: if that changed it, the score before."""
     return next((step.before for step in candidate.steps if step.stage == STEP), candidate.score)
 
 
@@ -72,14 +72,14 @@ def feature_rows(candidates: Iterable[Candidate], now: datetime, kinds: Mapping[
 
 
 def pack_features(recall: Recall) -> bytes:
-    """What the log keeps of a recall: the version in one byte, then each hit's row in float32, best first."""
+    """Packs a recall for the log: the version in one byte, then each hit's row in float32, best first."""
     kinds = search_kinds(recall.plan)
     flat = [number for hit in recall.hits for number in _row(hit.candidate, recall.query.now, kinds)]
     return struct.pack(f"<B{len(flat)}f", VERSION, *flat)
 
 
 def unpack_features(blob: bytes | None) -> Matrix | None:
-    """The rows of a logged recall; None where the log has none, or one of an unknown version."""
+    """The rows of a logged recall; None if the log has none, or one of an unknown version."""
     width = _LOGGED.get(blob[0]) if blob else None
     if not blob or not width or (len(blob) - 1) % (4 * width):
         return None
@@ -87,7 +87,7 @@ def unpack_features(blob: bytes | None) -> Matrix | None:
 
 
 def retention(memory: Memory, now: datetime) -> float:
-    """What a forgetting curve leaves since the last use or the event; every use makes it last longer."""
+    """The strength left by a forgetting curve since the last use or the event; every use makes it last longer."""
     last = memory.last_accessed_at or memory.event_at
     return float(0.5 ** (max(0.0, age_in_days(last, now)) / (HALF_LIFE_DAYS * (1 + memory.access_count))))
 
@@ -130,7 +130,7 @@ Tensor = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Figures(Value):
-    """How a model does on the newest feedback, which it has not seen."""
+    """Measures of a model on the newest feedback, which it has not seen."""
 
     held_out: int
     """The number of recalls that judge it."""
@@ -158,7 +158,7 @@ class Verdict(Value):
     noted: int
     """The number of recalls with feedback at that time."""
     feedbacks: int
-    """How many of them served as lessons."""
+    """Number of them that served as lessons."""
     figures: Figures | None = None
 
     def describe(self) -> str:
@@ -200,7 +200,7 @@ class Ranker:
 
 
 def relative_scores(base: npt.ArrayLike) -> Tensor:
-    """How far each score lies below the best of its list, relative to it; 0 for the best. Lists are the last axis."""
+    """Distance of each score below the best of its list, relative to it; 0 for the best. Lists are the last axis."""
     scores = np.asarray(base, dtype=np.float64)
     best = scores.max(axis=-1, keepdims=True, initial=-np.inf)
     return np.asarray((scores - best) / np.maximum(np.abs(best), 1e-9))
@@ -228,7 +228,7 @@ def dump_reranker(ranker: Ranker | None, verdict: Verdict, namespace: str) -> by
 
 
 def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
-    """The model and its verdict; BadModel where the file cannot be used here."""
+    """The model and its verdict; raises BadModel if the file cannot be used here."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             tensors = {name: file[name] for name in file.files}
@@ -263,7 +263,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class LearnedReranker:
-    """A namespace's reranker where one is switched on, or the reason why there is none."""
+    """A namespace's reranker if one is switched on, or the reason why there is none."""
 
     ranker: Ranker | None
     reason: str
@@ -272,7 +272,7 @@ class LearnedReranker:
 
 
 CHECK_AGAIN_S = 5.0
-"""How long a model from a server may be out of date after another process has trained it."""
+"""Seconds for which a model from a server may be out of date after another process has trained it."""
 
 
 class DatabaseRerankerStore:

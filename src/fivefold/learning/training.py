@@ -1,4 +1,4 @@
-"""Training a namespace's reranker, and the verdict on it: it is on only where it beats the order without it (E5)."""
+"""Training a namespace's reranker, and the verdict on it: it is on only if it beats the order without it (E5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
 MAX_LESSONS = 5_000
-"""How many recalls with feedback, the newest, serve as lessons."""
+"""Maximum number of recalls with feedback, the newest, that serve as lessons."""
 
 MAX_HITS = 50
 """Hits of a list that count; lower ones were hardly seen."""
@@ -119,12 +119,12 @@ class PaddedLists:
 
 @dataclass(frozen=True, slots=True)
 class PositionBias(Value):
-    """How much of the use is due to the rank alone: it falls by 1 / rank to the power of `eta`."""
+    """The part of the use that is due to the rank alone: it falls by 1 / rank to the power of `eta`."""
 
     eta: float
     error: float
     trust: float = 0.0
-    """How much the score itself explains the use, without the part of the rank."""
+    """The part of the use that the score itself explains, apart from the rank."""
 
     @property
     def at_least(self) -> float:
@@ -330,7 +330,7 @@ def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) ->
 
 
 def ndcg(lesson: Lesson, scores: npt.ArrayLike, position_bias: float) -> float:
-    """Of each used hit against the unused ones: 1 where all used hits come first."""
+    """NDCG of the used hits against the unused ones: 1 if all used hits come first."""
     return float(np.average(1 / np.log2(1 + lesson.used_places(scores)), weights=use_weights(lesson, position_bias)))
 
 
@@ -395,7 +395,7 @@ class BackgroundTraining:
 
 @dataclass(frozen=True, slots=True)
 class LearnedFromUse(Value):
-    """What feedback has taught a namespace: the verdict on its reranker, and the correction of predicted weights."""
+    """The results of feedback in a namespace: the verdict on its reranker, and the correction of predicted weights."""
 
     reranker: Verdict | None
     reason: str

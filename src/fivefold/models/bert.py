@@ -31,7 +31,7 @@ MAX_WORD_CHARS = 100
 """Longer words are unknown."""
 
 MAX_CACHED_WORDS = 50_000
-"""How many words keep their ids."""
+"""Maximum number of words whose ids are cached."""
 
 _CHINESE = "4e00-9fff 3400-4dbf 20000-2a6df 2a700-2b73f 2b740-2b81f 2b920-2ceaf f900-faff 2f800-2fa1f"
 
@@ -65,7 +65,7 @@ def _is_among(character: str, codes: str) -> bool:
 
 
 class _Characters(dict[int, str]):
-    """What becomes of each character of a text, for `str.translate`; filled as characters occur."""
+    """The replacement of each character of a text, for `str.translate`; filled as characters occur."""
 
     def __missing__(self, code: int) -> str:
         made = self[code] = _cleaned(chr(code))
@@ -76,7 +76,8 @@ _CHARACTERS = _Characters()
 
 
 def _cleaned(character: str) -> str:
-    """Nothing, or small letters without accents; a space for any space, and spaces around what is a word by itself."""
+    """Returns nothing, or small letters without accents; a space for any space, and spaces around a sign that is a word
+    by itself."""
     if character in "\t\n\r":
         return " "
     if character in "\x00\ufffd\u1734":
@@ -197,14 +198,14 @@ def _cores() -> threading.BoundedSemaphore:
 
 @dataclass(slots=True)
 class Cores:
-    """How the models of this process share its cores. A run takes one thread, so that a model which was loaded before
-    a fork works after it; rows run side by side, which is faster than threads within a run."""
+    """Shares the cores among the models of this process. A run takes one thread, so that a model which was loaded
+    before a fork works after it; rows run side by side, which is faster than threads within a run."""
 
     parts: int = min(4, os.cpu_count() or 1)
     """Threads that run the rows of one call. Processes that share the cores take one."""
     running: threading.BoundedSemaphore = field(default_factory=_cores)
-    """As many runs at once as there are cores, over all models. More would be no faster, and each takes 20 MB and more
-    that the allocator keeps: twelve at once raised a process from 160 MB to 384, two at once to 210."""
+    """Allows as many runs at once as there are cores, over all models. More would not be faster, and each takes 20 MB
+    and more that the allocator keeps: twelve at once raised a process from 160 MB to 384, two at once to 210."""
     _helpers: ThreadPoolExecutor | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
@@ -272,7 +273,7 @@ class ShippedModel:
     file = ""
     words = "bert-uncased-vocab.txt"
     error: type[FivefoldError] = EmbedderError
-    """What is raised where a file is missing or damaged."""
+    """The error to raise if a file is missing or damaged."""
 
     def __init__(self) -> None:
         self._loading = threading.Lock()
@@ -295,7 +296,7 @@ class ShippedModel:
 
 
 def row_inputs(ids: Sequence[int], second: int | None = None) -> dict[str, Ids]:
-    """One row as a model takes it: its ids, a mask of ones, and 1 from where its second text starts."""
+    """One row as a model takes it: its ids, a mask of ones, and 1 from the beginning of its second text on."""
     row = np.array([ids], dtype=np.int64)
     parts = np.zeros_like(row)
     if second is not None:

@@ -49,7 +49,8 @@ class SaidPair:
 
 
 def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
-    """A row a pair, `[CLS] older [SEP] newer [SEP]`, and where the newer begins; equal texts are split once."""
+    """Builds a row for each pair, `[CLS] older [SEP] newer [SEP]`, with the start of the newer; equal texts are split
+    once."""
     lines = dict.fromkeys(said.line for pair in pairs for said in (pair.older, pair.newer))
     ids = {line: pieces.ids(line)[:MAX_TEXT_TOKENS] for line in lines}
     rows = []
@@ -62,11 +63,11 @@ def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list
 FILE, WORDS = "fivefold-reader.onnx", "reader-vocab.txt"
 
 QUESTION = "question"
-"""Who speaks the first text, where it is a question about the second."""
+"""Speaker of the first text if it is a question about the second."""
 
 
 class Chances(NamedTuple):
-    """How likely each relation of the newer memory to the older is; the three add up to one."""
+    """The chance of each relation of the newer memory to the older; the three add up to one."""
 
     replaces: float
     continues: float

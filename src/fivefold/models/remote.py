@@ -52,7 +52,7 @@ class RemoteError(FivefoldError):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a service answers: the variable that may name another address, its usual one, the variable of its key."""
+    """The address of a service: the variable that may name another address, its usual one, the variable of its key."""
 
     address: str
     usual: str

@@ -66,7 +66,7 @@ def reranker(choice: str) -> Reranker:
 
 
 CACHE_SIZE = 50_000
-"""How many scores a process keeps; the least recently used go first.
+"""Maximum number of scores that a process keeps; the least recently used go first.
 
 One takes about 200 bytes, however long its text.
 """
@@ -123,7 +123,7 @@ empty_on_forget(SCORES.clear)
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Where a service answers and what it calls things."""
+    """The address of a service and its names for things."""
 
     server: Server
     path: str
@@ -204,7 +204,8 @@ class Local(ShippedModel):
 
 
 def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
-    """A row a passage, `[CLS] question [SEP] memory [SEP] end of what came before [SEP]`, and where memories begin."""
+    """Builds a row for each passage, `[CLS] question [SEP] memory [SEP] end of what came before [SEP]`, with the starts
+    of the memories."""
     question_ids = pieces.ids(question)[:MAX_QUESTION_TOKENS]
     rows = []
     for passage in passages:

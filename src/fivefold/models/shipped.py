@@ -81,7 +81,7 @@ class BadModel(FivefoldError):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a model file holds: its name, the embedder it was made for, and its tensors."""
+    """The contents of a model file: its name, the embedder it was made for, and its tensors."""
 
     name: str
     pin: str

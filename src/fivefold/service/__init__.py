@@ -1,1 +1,1 @@
-"""What REST, MCP and the inspector share: engines, keys, audit, limits."""
+"""The parts shared by REST, MCP and the inspector: engines, keys, audit, limits."""

@@ -28,7 +28,7 @@ MAX_ENTRIES = 1_000_000
 BATCH = 500
 """The number of entries without hurry that are written at once."""
 MAX_WAIT_S = 5.0
-"""How long an entry without hurry waits."""
+"""Maximum wait of an entry that is not urgent."""
 
 MAX_WAITING = 100_000
 """Entries that wait while the store cannot be written; beyond that the oldest are dropped."""
@@ -180,5 +180,5 @@ def subject_of(ids: Sequence[str]) -> str | None:
 
 
 def _short(name: str) -> str:
-    """A name as it can be stored; a refused request may name a longer one, or one that is no valid text."""
+    """A name as it can be stored; a refused request may name a longer one, or one that is not valid text."""
     return name[:MAX_NAME].replace("\x00", "\ufffd").encode(errors="replace").decode()

@@ -18,20 +18,20 @@ from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 
 RETENTION = timedelta(hours=24)
-"""How long a response is sent again."""
+"""Time for which a finished request's response is sent again."""
 
 LEASE = timedelta(seconds=30)
-"""How long after a process died its request can be sent again; while it lives it renews the lease."""
+"""Time after which the request of a dead process can be sent again; a live process renews the lease."""
 
 _log = logging.getLogger("fivefold")
 
 
 class KeyReused(InvalidInput):
-    """The same idempotency key came with another request."""
+    """The idempotency key was used for a different request."""
 
 
 class RequestInProgress(FivefoldError):
-    """The same request is in progress."""
+    """A request with this idempotency key is still in progress."""
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(f"the same request is in progress; send it again in {retry_after_s} s")
@@ -55,7 +55,7 @@ class PendingRequest:
     key: str
     lease: str
     is_retry: bool
-    """Whether it began before and did not end: some of it may be done already."""
+    """True if it began before and did not end: some of it may be done already."""
     digest: bytes
 
     @property
@@ -78,7 +78,7 @@ class PendingRequest:
 class IdempotencyStore:
     """The responses to requests with an idempotency key; they are in the store, so they outlive the process.
 
-    `scope` says who sends what where (key id, method and path), `digest` is a hash of the body. Of any number of
+    `scope` names the caller and the call (key id, method and path), `digest` is a hash of the body. Of any number of
     threads and processes that begin the same request, one gets `PendingRequest` and the others `RequestInProgress`. If
     a process dies before `finish`, the request is done again with `is_retry` set, so its memories need ids made by
     `PendingRequest.record_id`. Do not call it inside a transaction of the store.

@@ -21,7 +21,7 @@ from fivefold.values.validate import checked_name
 __all__ = ["Audit", "Keyring"]
 
 USE_INTERVAL = timedelta(minutes=1)
-"""How often a key's last use is written; writing each use would make each request a write."""
+"""Time between two writes of a key's last use; writing each use would make each request a write."""
 
 _SECRET = re.compile(r"ff_([0-9a-f]{12})_[0-9a-f]{48}")
 _INVALID = "this API key is not valid; use one that is neither revoked nor expired"
@@ -76,12 +76,12 @@ class Keyring:
         return stored[0]
 
     def any(self) -> bool:
-        """Whether a key was ever created; a revoked one counts."""
+        """True if a key was ever created; a revoked one counts."""
         self._any = self._any or self._store.keys.has_any()
         return self._any
 
     def caller(self, secret: str) -> Caller:
-        """Who has this secret. The error does not say why a secret is invalid, since an outsider may read it."""
+        """The owner of this secret. The error does not say why a secret is invalid, since an outsider may read it."""
         match = _SECRET.fullmatch(secret)
         stored = self._store.keys.get(match[1]) if match else None
         if stored is None:

@@ -1,4 +1,4 @@
-"""How much one request may ask for, and how often one may ask; each limit has its own error."""
+"""Limits on the size of one request and on the rate of requests; each limit has its own error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RateExceeded(FivefoldError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one request may ask for; each limit has its own error."""
+    """Limits on the size of one request; each limit has its own error."""
 
     body_bytes: int = 10_000_000
     import_bytes: int = 100_000_000
@@ -60,7 +60,7 @@ class Limits:
             raise LimitExceeded("k-too-large", self.k, f"k is {k}, this server gives at most {self.k} memories at once")
 
     def k_for_block(self, k: int | None, token_budget: int) -> int:
-        """How many memories are recalled for a block: as many as asked for, or as many as may fit."""
+        """Number of memories to recall for a block: as many as asked for, or as many as may fit."""
         self.check_k(k)
         return min(self.k, hits_for(token_budget)) if k is None else k
 
@@ -98,7 +98,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a caller has left: requests, and the seconds until all of them are back."""
+    """The requests that a caller has left, and the seconds until all of them are back."""
 
     limit: int
     left: int
@@ -117,7 +117,7 @@ class Rates:
         self._levels = table or MemoryTable(MAX_CALLERS)
 
     def take(self, caller: str) -> Allowance | None:
-        """Count one request; raises `RateExceeded` when none is left. None where there is no limit."""
+        """Counts one request; raises `RateExceeded` if none is left. None if there is no limit."""
         if self.per_minute == 0:
             return None
         per_second, level, enough = self.per_minute / WINDOW_S, 0.0, False

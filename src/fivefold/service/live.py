@@ -1,4 +1,4 @@
-"""What is written and recalled now, for those who watch: the latest events of one server, a bounded number."""
+"""Live events for those who watch: the latest writes and recalls of one server, a bounded number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LiveEvent:
     at: datetime
     ms: float
     memories: int = 0
-    """How many came back, or were stored."""
+    """Number of memories that came back, or were stored."""
     ids: tuple[str, ...] = ()
     """Those that came back, or the first of those that were stored."""
     question: str = ""
@@ -106,7 +106,8 @@ class LiveFeed:
             self.after(0, write.namespace)
 
     def _add(self, store: Store, event: LiveEvent) -> None:
-        """Numbers are microseconds, and one more than the last where two events have the same."""
+        """Adds an event. Numbers are microseconds; an event of the same microsecond as the last gets the next
+        number."""
         if store is not self._store:
             return
 

@@ -59,7 +59,7 @@ class WorkerProcesses(Collector):
 
 
 def _own_memory(pid: int) -> float | None:
-    """The resident bytes of a process, of shared pages its share; None where the system does not say."""
+    """The resident bytes of a process, with its share of shared pages; None if the system does not say."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -76,7 +76,7 @@ class RequestSummary:
     operation: str
     """The operation's name, or the template of its path."""
     status: int
-    """0 where the client left before there was an answer."""
+    """0 if the client left before there was an answer."""
     seconds: float
     key_id: str | None
     path: str = ""

@@ -125,7 +125,7 @@ class Fault(Value):
 
 @dataclass(frozen=True, slots=True)
 class Problem(Value):
-    """What went wrong (RFC 9457)."""
+    """An error response (RFC 9457)."""
 
     type: str
     title: str
@@ -136,7 +136,7 @@ class Problem(Value):
     errors: tuple[Fault, ...] = ()
     """Each value that cannot be used."""
     limit: int | None = None
-    """What the server allows, where a limit was passed."""
+    """The server's limit, if one was passed."""
     error_id: str | None = None
     """The id under which the server's log says more."""
 

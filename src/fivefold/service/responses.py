@@ -1,4 +1,4 @@
-"""Answers that are no value of the library by themselves."""
+"""Response types used only by the server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DeletedNamespace(Value):
     namespace: str
     memories: int
     erasure: Erasure
-    """Whether its bytes are gone from every file, or until when some may remain."""
+    """Says whether the bytes are gone from every file, or until when some may remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ForgottenMemory(Value):
 
 @dataclass(frozen=True, slots=True)
 class Who(Value):
-    """Who asks, and what they may do: `key_id` is null for someone on the server's machine while no key exists."""
+    """The caller and its rights: `key_id` is null for someone on the server's machine while no key exists."""
 
     key_id: str | None
     role: Role
@@ -91,12 +91,12 @@ class ForgottenSession(Value):
     session_id: str
     turns: int
     erasure: Erasure
-    """Whether its bytes are gone from every file, or until when some may remain."""
+    """Says whether the bytes are gone from every file, or until when some may remain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback(Value):
-    """What was noted of a recall."""
+    """The feedback stored for a recall."""
 
     recall_id: str
     used: tuple[str, ...]
@@ -112,7 +112,7 @@ class RemovedEdge(Value):
 
 @dataclass(frozen=True, slots=True)
 class Unlearned(Value):
-    """What was learned from use is forgotten; the feedback stays."""
+    """Everything learned from use was forgotten; the feedback stays."""
 
     namespace: str
 
@@ -127,7 +127,7 @@ class Health(Value):
 
 @dataclass(frozen=True, slots=True)
 class Readiness(Value):
-    """The store answers, and is in the form this version writes: `ok`, or `read-only` where nothing can be written."""
+    """The store answers and has this version's schema: `ok`, or `read-only` if nothing can be written."""
 
     status: str
     detail: str = ""

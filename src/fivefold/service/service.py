@@ -1,4 +1,4 @@
-"""What REST, MCP and the pages share: the engines, the callers, the audit log. They themselves only translate."""
+"""The service behind REST, MCP and the pages, which only translate: the engines, the callers, the audit log."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Processes:
     count: int = 1
     folder: Path | None = None
     number: int = 0
-    """Which of them this is."""
+    """Number of this process among the server's."""
 
     @property
     def writers(self) -> int:
@@ -88,7 +88,7 @@ class Processes:
 
     @property
     def figures(self) -> Path | None:
-        """Where the processes count for `/metrics`."""
+        """The folder in which the processes count for `/metrics`."""
         return None if self.folder is None else self.folder / "figures"
 
 
@@ -136,7 +136,7 @@ class Service:
     maintenance: Maintenance | None = None
     processes: Processes = field(default_factory=Processes)
     tables: SharedTables = field(init=False)
-    """What the processes of this server share while it runs."""
+    """Tables shared by the processes of this server while it runs."""
     rates: Rates = field(init=False)
     writers: anyio.CapacityLimiter = field(init=False)
     """The turns of writes, whether by REST, MCP or a page."""
@@ -158,7 +158,7 @@ class Service:
         self.sign_ins = SignIns(self.tables.table("sign-ins", MAX_SIGN_INS))
 
     def caller(self, secret: str | None, local: bool) -> Caller:
-        """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""
+        """The caller. `local`: the request came over loopback, which needs no key until the first one exists."""
         if secret is None:
             if local and not self.keyring.any():
                 return HERE
@@ -175,7 +175,7 @@ class Service:
     def namespaces(self, caller: Caller) -> tuple[str, ...]:
         """The namespaces that exist and that the caller may see.
 
-        Where only the owner of a database may list them and the server is not the owner, those that the key names.
+        If only the owner of a database may list them and the server is not the owner, those that the key names.
         """
         store = self.engines.store
         if not caller.sees_all:
@@ -198,12 +198,12 @@ class Service:
         return self.engines.remove_namespace(namespace)
 
     def erasure(self) -> Erasure:
-        """Whether the bytes of what was forgotten are gone, or until when some may remain; without a path."""
+        """Says whether the bytes of forgotten memories are gone, or until when some may remain; without a path."""
         state = self.engines.store.erasure()
         return replace(state, detail=state.detail.replace(f"{self.engines.location}-wal", "the write-ahead log"))
 
     def stats(self, caller: Caller, engine: Engine) -> Stats:
-        """What the namespace contains; the size of the whole store only for a caller that may see all of it."""
+        """The namespace's contents; the size of the whole store only for a caller that may see all of it."""
         counts = engine.stats()
         return counts if caller.sees_all else replace(counts, bytes_on_disk=None)
 

@@ -21,7 +21,7 @@ from fivefold.values.validate import checked_name
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who works where. REST, MCP and the pages make one for each request."""
+    """A caller at work in a namespace. REST, MCP and the pages make one for each request."""
 
     service: Service
     caller: Caller
@@ -35,11 +35,11 @@ class Session:
 
     @property
     def keyed(self) -> bool:
-        """Whether the caller has a key."""
+        """True if the caller has a key."""
         return self.caller.key_id is not None
 
     def may(self, role: Role) -> bool:
-        """Whether the caller has at least this role."""
+        """True if the caller has at least this role."""
         return ROLES.index(self.caller.role) >= ROLES.index(role)
 
     def engine(self, role: Role = "reader") -> Engine:
@@ -72,7 +72,7 @@ class Action:
     """The ids that are acted upon; may be set while the action runs."""
     audit_success: bool = True
     outcome: str = "ok"
-    """What the audit log gets if nothing is raised."""
+    """Outcome for the audit log if nothing is raised."""
     confirm: Callable[[], object] | None = None
     """Checks the caller again, in the thread that does the work: a key may be revoked while a long body arrives."""
 
@@ -143,7 +143,7 @@ MAX_READ = {"depth": 40, "depth_per_k": 16, "pool": 200, "pool_per_k": 16}
 """Limits for changes of stages, which read texts with a model or compare each with each."""
 
 STILL: dict[str, object] = {"select.noise.sigma": 0}
-"""What makes a recipe with noise answer the same each time."""
+"""Settings that make a recipe with noise answer alike each time."""
 
 
 def recipe_named(name: str, overrides: Mapping[str, object] | None = None, still: bool = False) -> Recipe:

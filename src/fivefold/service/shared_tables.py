@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 IN_MEMORY = Path("/dev/shm")
-"""A folder that lies in memory, where there is one: a full disk then stops no request."""
+"""A folder that lies in memory, if there is one: a full disk then stops no request."""
 
 TABLES = "tables.db"
 BUSY_MS = 5_000

@@ -47,10 +47,10 @@ QUEUE_BYTES = 64_000_000
 """Bytes of one namespace that may wait."""
 
 NAMESPACES = 8
-"""How many full namespaces may wait at once, over the whole store."""
+"""Maximum number of full namespaces that may wait at once, over the whole store."""
 
 MAX_RETRY_S = 60
-"""How long a client is told to wait at most before it sends again."""
+"""Maximum time that a client is told to wait before it sends again."""
 
 MAX_RATES = 1_000
 """Namespaces whose rate is known."""
@@ -67,9 +67,9 @@ class QueuedWrite(Value):
     ahead: int
     """Records of the namespace that are stored before them."""
     report: Report | None = None
-    """What was stored so far; null as long as nothing is, or when what was stored has been forgotten."""
+    """The report of the records stored so far; null while none is stored, or if they have been forgotten."""
     notes: tuple[str, ...] = ()
-    """What the check noted, such as a time without a zone; only in the first answer."""
+    """Notes of the check, such as a time without a zone; only in the first answer."""
     problem: str | None = None
     """Why the last try to store it failed."""
     next_try_at: datetime | None = None
@@ -77,18 +77,18 @@ class QueuedWrite(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState(Value):
-    """What waits to be stored in a namespace, how much more may, and how long it takes."""
+    """The write queue of a namespace: its length, the room left in it, and the time it will take."""
 
     waiting: int
     bytes: int
     room: int
     """Records that may still be added."""
     oldest_at: datetime | None
-    """When the first of those that wait was accepted."""
+    """Time at which the oldest waiting write was accepted."""
     per_second: float | None
-    """Records of the namespace that were stored in a second lately; null where that is not known."""
+    """Records of the namespace stored per second lately; null if that is not known."""
     seconds_left: int | None
-    """How long it takes at that rate until all of them are stored."""
+    """Seconds at that rate until all of them are stored."""
 
 
 class WriteQueue:
@@ -120,7 +120,7 @@ class WriteQueue:
         return self._add(space.name, *check_entries(space, messages, session_id), key_id, write)
 
     def write(self, namespace: str, id: str) -> QueuedWrite:
-        """What became of a write."""
+        """The state of a write."""
         state = self._queue.state(namespace, id) if is_name(id) else None
         if state is None:
             raise NotFound(f"namespace {namespace!r} has no write {id!r} that waits or was done in the last day")
@@ -134,7 +134,7 @@ class WriteQueue:
         return QueuedWrite(id=id, state="done", waiting=(), ahead=0, report=before.report)
 
     def state(self, namespace: str) -> QueueState:
-        """What waits of a namespace."""
+        """The length and pace of a namespace's queue."""
         own = self._queue.length(namespace)
         rate = self._rate(namespace)
         return QueueState(
@@ -210,13 +210,13 @@ BATCH = 128
 """Records that are stored together."""
 
 POLL_S = 0.25
-"""How often another process's additions are looked for."""
+"""Interval at which another process's additions are looked for."""
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
-"""How long it waits for a store that cannot be written, at first and at most."""
+"""First and maximum pause before a store that cannot be written is tried again."""
 
 MAX_TRY_WAIT = timedelta(hours=1)
-"""How long at most a record that cannot be stored waits for its next try."""
+"""Maximum wait before a record that cannot be stored is tried again."""
 
 RATE_S = 30.0
 """The rate is that of the last seconds."""
@@ -243,8 +243,8 @@ class _Target:
 class QueueWriter:
     """Stores what waits, namespace by namespace, until it is stopped. One thread of one process does it.
 
-    Where a second server does the same, each record is still stored once: it leaves the queue in the transaction that
-    stores it, and a transaction that finds it gone is undone.
+    If a second server drains the same queue, each record is still stored once: it leaves the queue in the transaction
+    that stores it, and a transaction that finds it gone is undone.
     """
 
     def __init__(self, engines: SharedStore, queue: WriteQueue, clock: Callable[[], datetime] = utc_now) -> None:

@@ -1,4 +1,4 @@
-"""Stores: where memories live."""
+"""Stores keep the memories."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fivefold.values.registry import members_of, plugin
 from fivefold.values.validate import checked_location
 
 POSTGRES = ("postgresql://", "postgres://")
-"""How a PostgreSQL address begins."""
+"""Beginnings of a PostgreSQL address."""
 
 _SCHEMES = tuple(start.removesuffix("://") for start in POSTGRES)
 
 
 def unknown_scheme(location: str) -> InvalidInput:
-    """The error for an address that is no PostgreSQL store; only its scheme is named, as it may have a password."""
+    """The error for an address that is not a PostgreSQL store; only its scheme is named, as it may have a password."""
     scheme = location.split("://", maxsplit=1)[0]
     return InvalidInput(
         f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"

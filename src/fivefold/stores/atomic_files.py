@@ -20,10 +20,10 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 LEFTOVER_S = 60.0
-"""What nobody has locked is deleted as the rest of a killed run after that many seconds without a change."""
+"""Seconds without a change after which a file that nobody has locked is deleted as the rest of a killed run."""
 
 UNLOCKED_S = 86_400.0
-"""The same for a system without such locks."""
+"""Seconds without a change after which such a file is deleted on a system without such locks."""
 
 
 @contextmanager

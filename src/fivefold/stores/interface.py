@@ -1,11 +1,11 @@
-"""What the engine needs of a store: a class that has these parts and passes the conformance suite is one.
+"""The interface of a store: a class that has these parts and passes the conformance suite is one.
 
 A memory has an id, which callers use, and a row: a whole number that the store gives out in the order of writing. All
 other references inside a namespace are such numbers too: entities, edges, vector spaces. Moments are aware datetimes.
 
-The parts stand where they are written for the SQL databases, by noun, each with what is read and what is written. A
-store that is not built on them has the same methods; at run time only these count. Its classes may derive from the
-parts, and override what they do, for a type checker.
+The parts are defined beside the code for the SQL databases, by noun, each with its reads and its writes. A store that
+is not built on them has the same methods; at run time only these count. Its classes may derive from the parts, and
+override their methods, for a type checker.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Reader:
         self._scope = scope
 
     def exists(self) -> bool:
-        """Whether anything was ever written to the namespace."""
+        """True if anything was ever written to the namespace."""
         return self._scope.exists()
 
 
@@ -123,7 +123,7 @@ class Store(Protocol):
 
     @property
     def location(self) -> str:
-        """Where it is, as it may be shown: without a password."""
+        """The store's address without its password."""
 
     @property
     def keys(self) -> KeyStore: ...
@@ -152,16 +152,16 @@ class Store(Protocol):
     def delete_namespace(self, namespace: str) -> int | None:
         """Delete a namespace with everything that belongs to it, all or nothing; gives how many memories it had.
 
-        None where there is no such namespace, and nothing of it waits to be stored. What waits and stored responses go
-        too, but not the leases of requests under way; keys and the audit log stay. Other users of the store see that it
-        is gone, or the empty one that follows it.
+        None if there is no such namespace and none of its writes waits to be stored. Waiting writes and stored
+        responses go too, but not the leases of requests under way; keys and the audit log stay. Other users of the
+        store see that it is gone, or the empty one that follows it.
         """
 
     def checkpoint(self) -> None:
-        """After a removal: deleted text leaves the write-ahead log too, where the store has one."""
+        """Call after a removal: deleted text leaves the write-ahead log too, if the store has one."""
 
     def erasure(self) -> Erasure:
-        """Whether the bytes of what was removed are gone, and if not, until when they may remain."""
+        """Says whether the bytes of removed rows are gone, and if not, until when they may remain."""
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """Compare everything derived with the memories; one finding for each part."""
@@ -178,7 +178,7 @@ class ModelStore(Protocol):
     """A store that keeps learned rerankers itself; for any other they are files."""
 
     def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
-        """When the model last changed, and the model itself unless that is the change already seen."""
+        """The time of the model's last change, and the model itself unless that is the change already seen."""
 
     def save_model(self, namespace: str, data: bytes | None) -> None:
         """Save a model; None deletes it."""

@@ -53,7 +53,7 @@ class FusedHit:
     contribution: float
     total: float
     factor: float = 1.0
-    """What multiplies the route's weight for this memory, where each result has weights of its own (D12)."""
+    """Factor of the route's weight for this memory, if each result has weights of its own (D12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ CONSIDERED_PER_HIT = 10
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far a graph search goes and what a hop is worth (R6)."""
+    """The reach of a graph search and the value of a hop (R6)."""
 
     now: datetime
     hops: int = 2
@@ -110,16 +110,16 @@ class VectorSpace(Value):
     embedder: str
     dimension: int
     tokens: bool = False
-    """Whether the model gives token vectors as well, so that every memory has some."""
+    """True if the model gives token vectors as well, so that every memory has some."""
 
 
 @dataclass(frozen=True, slots=True)
 class DensePreparation:
-    """What a store did before the first dense search of a large field, in words; empty where it did nothing."""
+    """The work of a store before the first dense search of a large field, in words; empty if it did nothing."""
 
     note: str = ""
     scans: bool = False
-    """Whether the search reads all vectors from the disk, which may take longer than a route is given."""
+    """True if the search reads all vectors from the disk, which may take longer than a route is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +213,7 @@ class LoggedRecall:
     returned: Sequence[ReturnedHit]
     features: bytes
     signals: str | None
-    """JSON, or None where the recipe predicts no weights."""
+    """JSON, or None if the recipe predicts no weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """Which request: its namespace, a hash of who sends what where, and the idempotency key it came with."""
+    """The key of a request: its namespace, a hash of the caller and the call, and its idempotency key."""
 
     namespace: str
     scope: str
@@ -281,12 +281,12 @@ class QueueEntry:
     record: str
     """The record as JSON."""
     tries: int = 0
-    """How often it could not be stored."""
+    """Number of failed tries to store it."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLength:
-    """How much of a namespace waits: records, and the bytes of their JSON."""
+    """The waiting writes of a namespace: records, and the bytes of their JSON."""
 
     namespace: str
     records: int
@@ -295,7 +295,7 @@ class QueueLength:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedState:
-    """What became of a write: its records that still wait, and the report of those that are stored."""
+    """The state of a write: its records that still wait, and the report of those that are stored."""
 
     done: bool
     waiting: tuple[str, ...]
@@ -303,7 +303,7 @@ class QueuedState:
     ahead: int
     """Records that are stored before the first of them."""
     report: str | None
-    """JSON; None where nothing is stored yet, or what was stored has been forgotten."""
+    """JSON; None if nothing is stored yet, or the stored memories have been forgotten."""
     problem: str | None = None
     """Why the last try failed."""
     next_try_at: datetime | None = None

@@ -137,7 +137,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is copied of a table, and the order in which it is read."""
+    """The columns that are copied of a table, and the order in which it is read."""
 
     name: str
     columns: tuple[Column, ...]
@@ -192,7 +192,7 @@ VECTORS = _table(
     "space=space field:integer memory=memory part:integer type:integer embedding:vector tokens:bytes",
     "space field memory part",
 )
-"""Vectors with the token vectors that belong to them; None where a vector has none."""
+"""Vectors with the token vectors that belong to them; None if a vector has none."""
 LEARNED = _table("learned", "name value", "name")
 FORGOTTEN = _table("forgotten", "memory_mark text_mark said_mark session_mark", "memory_mark")
 QUARANTINE = _table("quarantine", "id session_id content_hash:bytes held_at:integer record", "id")

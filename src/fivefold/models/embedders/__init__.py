@@ -120,7 +120,7 @@ def read_passages(model: Embedder, passages: Sequence[Passage]) -> list[Reading]
 
 
 def read_question(model: Embedder, text: str) -> QuestionReading:
-    """The question's vector, and its tokens where the embedder gives some."""
+    """The question's vector, and its tokens if the embedder gives any."""
     if not gives_tokens(model):
         nothing = np.empty(0, dtype=np.float32)
         return QuestionReading(embed_texts(model, [text])[0], nothing.reshape(0, 0), nothing, ())
@@ -133,7 +133,8 @@ def read_question(model: Embedder, text: str) -> QuestionReading:
 
 
 def _checked_vectors(model: Embedder, given: object, count: int) -> Matrix:
-    """What an embedder gave, as unit vectors; it may be anything, since an embedder may be anyone's."""
+    """Checks an embedder's output and returns it as unit vectors; anyone may write an embedder, so it may be
+    anything."""
     shape = (count, checked_dimension(model))
     try:
         plain = np.asarray(given)
@@ -153,7 +154,7 @@ def _checked_vectors(model: Embedder, given: object, count: int) -> Matrix:
 
 
 def checked_dimension(model: Embedder) -> int:
-    """How many numbers each vector of the embedder has, as every store can keep them."""
+    """Returns the length of the embedder's vectors, if every store can keep that many numbers."""
     dimension: object = model.dimension
     if type(dimension) is not int or not 1 <= dimension <= MAX_DIMENSION:
         reason = f"must be a whole number from 1 to {MAX_DIMENSION:,}, not {short_repr(dimension)}"
@@ -181,7 +182,7 @@ BLOCK = 1_024
 """Tokens that are unpacked at once at most: few enough to stay in the processor's cache."""
 
 _ZERO = 8
-"""What is added to a code, so that four bits without a sign hold it."""
+"""Offset added to a code, so that four bits without a sign hold it."""
 
 
 def packed_size(dimension: int) -> int:

@@ -51,11 +51,11 @@ def _spans_of(text: str) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`[CLS] text [SEP] before [SEP]`, or `[CLS] text [SEP]` where nothing was said before."""
+    """A model's input: `[CLS] text [SEP] before [SEP]`, or `[CLS] text [SEP]` if nothing was said before."""
 
     ids: Sequence[int]
     own: int
-    """How many of the pieces are the passage's own."""
+    """Number of pieces that are the passage's own."""
     passage: Passage
 
     @property
@@ -87,7 +87,7 @@ class PassageTokenizer:
         return rows
 
     def stored(self, ids: Ids, mask: Ids) -> Flags:
-        """Which pieces of a batch have a stored vector: not separators, punctuation or whole words to skip."""
+        """Marks the pieces of a batch that have a stored vector: not separators, punctuation or whole words to skip."""
         following = np.zeros_like(ids)
         following[:, :-1] = ids[:, 1:]
         skipped = self._never[ids] | (self._skipped[ids] & ~self._inner[following])

@@ -26,7 +26,7 @@ TARGETS: Mapping[Intent, tuple[float, float, float]] = {
     "frequency": (0.15, 0.1, 0.75),
     "mixed": (0.4, 0.4, 0.2),
 }
-"""What each intent's weights are in training (D5): similarity, recency, frequency."""
+"""Target weights of each intent in training (D5): similarity, recency, frequency."""
 
 FALLBACK = (0.6, 0.25, 0.15)
 """The weights without a usable model (D8)."""
@@ -117,7 +117,7 @@ def _load_file(path: Path) -> WeightModel | str:
 
 
 def load(path: Path) -> WeightModel:
-    """The model in a file, kept for the next call; BadModel where it cannot be used."""
+    """The model in a file, kept for the next call; raises BadModel if it cannot be used."""
     loaded = _load_file(path)
     if isinstance(loaded, str):
         raise BadModel(loaded)
@@ -152,19 +152,19 @@ CURVES: tuple[Curve, ...] = ("linear", "exponential", "gaussian", "none")
 """The curves to choose from; the linear one runs over the candidates, from the oldest to the newest (D2)."""
 
 TIMES = 5
-"""How many numbers say what is known of the time: see `times_of`."""
+"""Number of inputs that describe the time: see `times_of`."""
 
 WIDTH = 16
 """Width of the heads, and of the descriptors of signals and candidates."""
 
 SEEN = 6
-"""What a candidate shows of itself: its three signals, and how far each is from the candidates' mean."""
+"""Number of inputs that describe a candidate: its three signals, and how far each is from the candidates' mean."""
 
 SHARE = 1 / 24
 """Without a named time, half-lives are counted in this share of how far memory reaches."""
 
 MAX_LOG_LIFE = 8.0
-"""How far from the unit a half-life may be, as a logarithm."""
+"""Maximum distance of a half-life from the unit, as a logarithm."""
 
 MIN_HALF_LIFE_DAYS, MAX_HALF_LIFE_DAYS = 1 / 24, 1e5
 """Bounds of a half-life in days."""
@@ -188,7 +188,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What is known of the time, in days before the question: of a named window, and of all memories."""
+    """The known times, in days before the question: of a named window, and of all memories."""
 
     begins: float | None = None
     ends: float = 0.0
@@ -252,7 +252,7 @@ def _softmax(logits: Matrix) -> Matrix:
 
 @cache
 def shipped_heads() -> SignalHeads:
-    """The heads that come with the package, read once; BadModel where they cannot be used."""
+    """The heads that come with the package, read once; raises BadModel if they cannot be used."""
     try:
         return heads_of((FOLDER / FILE).read_bytes())
     except OSError as error:

@@ -24,7 +24,7 @@ def cues(kind: Asked) -> re.Pattern[str]:
 
 @cache
 def past() -> re.Pattern[str]:
-    """Words that name a stretch of the past for good: what is newest is no nearer to them."""
+    """Words that name a stretch of the past for good: the newest memory is not nearer to them than others."""
     return re.compile(rf"\b(?:{'|'.join(_lines()['past'])})\b")
 
 
@@ -71,7 +71,7 @@ def _slips(word: str) -> Iterator[str]:
 
 
 COUNT = 6
-"""How many features there are; the model's input width depends on it."""
+"""Number of features; the model's input width depends on it."""
 
 LONG_QUERY_WORDS = 24
 """Words at which a query counts as long."""
@@ -124,7 +124,7 @@ def features(text: str) -> npt.NDArray[np.float32]:
 
 
 def _replace_title(match: re.Match[str]) -> str:
-    """A title such as The Late Show without its words, which are no request; weekdays and I are no titles."""
+    """Removes the words of a title such as The Late Show, which ask for nothing; weekdays and I are not titles."""
     text = match[0]
     if re.search(r"\bI\b|\bI['’]|day\b(?!s)", text) and text[0] not in '"“':
         return text
@@ -132,6 +132,6 @@ def _replace_title(match: re.Match[str]) -> str:
 
 
 def _count_words(pattern: re.Pattern[str], text: str) -> tuple[int, bool]:
-    """How many words the pattern's matches span, and whether a firm one is among them."""
+    """Number of words that the pattern's matches span, and True if a firm one is among them."""
     matches = list(pattern.finditer(text))
     return sum(match[0].count(" ") + 1 for match in matches), any(match[1] for match in matches)

@@ -33,7 +33,7 @@ Rows = Callable[[str, Values], list[tuple[Any, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Distributed(Value):
-    """What distributing came to: how many shards there are, and the tables that were not yet on them."""
+    """The result of distributing: the number of shards, and the tables that were not yet on them."""
 
     shards: int
     tables: tuple[str, ...]
@@ -50,7 +50,7 @@ class Rebalanced(Value):
 
 
 def is_sharded(rows: Rows, schema: str) -> bool:
-    """Whether the schema's tables are distributed; false on a server without Citus."""
+    """True if the schema's tables are distributed; false on a server without Citus."""
     return shard_count(rows, schema) > 0
 
 
@@ -67,7 +67,7 @@ def version_of(rows: Rows) -> str | None:
 
 
 def on_nodes(rows: Rows, command: str) -> dict[int, tuple[bool, str]]:
-    """What a command gives on each node: whether it worked, and its answer or the error."""
+    """Runs a command on each node: True if it worked, and its answer or the error."""
     results = rows("SELECT nodeid, success, result FROM run_command_on_all_nodes(?)", (command,))
     return {node: (worked, result) for node, worked, result in results}
 
@@ -125,7 +125,7 @@ def _check_cluster(rows: Rows, label: str) -> None:
 
 
 def _let_in(connection: Connection, rows: Rows, options: Options) -> None:
-    """The role may log in on the workers, where the coordinator goes as it; and the lexical index serves it there."""
+    """Lets the role log in on the workers, where the coordinator goes as it; and the lexical index serves it there."""
     may = "SELECT rolcanlogin FROM pg_roles WHERE rolname = ?"
     if not rows(may, (options.role,))[0][0]:
         try:
@@ -161,7 +161,7 @@ def uses_lexical_index(rows: Rows) -> dict[int, bool]:
 
 
 def planned_moves(rows: Rows) -> int:
-    """How many shards Citus would move to give all nodes an equal share."""
+    """Number of shards that Citus would move to give all nodes an equal share."""
     return int(rows("SELECT count(*) FROM get_rebalance_table_shards_plan()", ())[0][0])
 
 
@@ -177,7 +177,7 @@ def start_rebalance(connection: Connection, label: str, options: Options) -> Reb
 
 
 def watch_rebalance(connection: Connection, run: Rebalanced) -> Iterator[Rebalanced]:
-    """How far a run has come, again and again until it has ended."""
+    """Yields the progress of a run, again and again until it has ended."""
     while run.job is not None and run.state not in ENDED:
         sleep(POLL_S)
         run = _progress(partial(ask, connection), run.job)

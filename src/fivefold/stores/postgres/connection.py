@@ -53,7 +53,7 @@ class WriteTurns:
 Answer = TypeVar("Answer")
 
 POSITION = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
-"""How far the server's log has come."""
+"""The position of the server's log."""
 
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 """By which a server that no longer answers at all is noticed in seconds; the last one in milliseconds."""
@@ -91,7 +91,7 @@ def connect(address: str, label: str, options: Options, *, as_role: bool = False
 
 
 def search_path(connection: Connection, options: Options) -> str:
-    """Where names are looked up: the store's schema, then the one pgvector's types lie in."""
+    """The search path: the store's schema, then the one pgvector's types lie in."""
     ((path,),) = ask(
         connection,
         "SELECT concat_ws(', ', quote_ident(?), (SELECT quote_ident(n.nspname) FROM pg_extension e "
@@ -106,7 +106,7 @@ def look_in(connection: Connection, path: str) -> None:
 
 
 def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]:
-    """How every connection is set up. A server without Citus takes Citus's setting as it takes any other name."""
+    """The settings of every connection. A server without Citus takes Citus's setting as it takes any other name."""
     parameters = _parameters(address)
     session = {
         "statement_timeout": options.statement_timeout_ms if as_role else 0,
@@ -189,7 +189,7 @@ _SOON = ("starting up", "shutting down", "recovery", "not yet accepting", "too m
 
 
 def _is_away(error: BaseException) -> bool:
-    """Whether the server went away, rather than refuse one statement; 40001 is a replica that is catching up."""
+    """True if the server went away, rather than refuse one statement; 40001 is a replica that is catching up."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     if "FATAL:" in str(error) and not any(reason in str(error) for reason in _SOON):
@@ -209,7 +209,7 @@ class Server:
     def __init__(
         self, address: str, label: str, options: Options, path: str, writing: Sequence[str] | None = None
     ) -> None:
-        """`path` is where names are looked up, `writing` the settings of every writing transaction, None for reads."""
+        """`path` is the search path, `writing` the settings of every writing transaction, None for reads."""
         self.address = address
         self.label = label
         self.options = options
@@ -242,7 +242,7 @@ class Server:
 
     @property
     def own(self) -> bool:
-        """Whether this process made the connections."""
+        """True if this process made the connections."""
         return self._process == os.getpid()
 
     @property
@@ -354,7 +354,7 @@ def _configure(connection: Connection, path: str, options: Options) -> None:
 # Read replicas: recalls may be answered by any that has seen what this client wrote; a dead one is passed over.
 
 AGAIN_S = 15.0
-"""How often a replica that is away is looked for."""
+"""Interval at which a replica that is away is looked for."""
 
 _log = logging.getLogger("fivefold")
 
@@ -422,7 +422,7 @@ class Replicas:
             replica.away = False
 
     def _has_seen(self, replica: Replica) -> bool:
-        """Whether the replica has followed up to this client's last write; asked only until it has."""
+        """True if the replica has followed up to this client's last write; asked only until it has."""
         written = self._written
         if replica.seen >= written:
             return True

@@ -1,4 +1,4 @@
-"""How a PostgreSQL store is named: one address, or several of which the first takes the writes."""
+"""PostgreSQL addresses: one, or several of which the first takes the writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fivefold.values.fields import About, Between, FieldSpec, fields_of
 from fivefold.values.validate import refusal
 
 UNLIMITED_S = 600.0
-"""How long a write waits for others where a statement may take any time."""
+"""Seconds that a write waits for others if a statement may take any time."""
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
@@ -20,7 +20,7 @@ _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be set behind the `?` of the first address, in addition to what PostgreSQL itself takes there."""
+    """The options behind the `?` of the first address, in addition to those PostgreSQL itself takes there."""
 
     schema: Annotated[str, About("The schema that holds the tables; two schemas in one database are two stores")] = (
         "fivefold"
@@ -56,7 +56,7 @@ class Options:
 
     @property
     def patience_s(self) -> float:
-        """How long a write waits for its turn: as long as the one before it may take."""
+        """Seconds that a write waits for its turn: as long as the one before it may take."""
         return self.connect_timeout_s + (self.statement_timeout_ms / 1000 or UNLIMITED_S)
 
 
@@ -118,7 +118,7 @@ def _own_options(address: str) -> tuple[str, Options]:
 
 
 def _check_password(address: str) -> None:
-    """A sign that ends the part of an address where the password stands must be written otherwise."""
+    """Refuses a password with a sign that would end its part of the address, unless the sign is percent-encoded."""
     match = re.search(r"://[^:/?#@]*:(?!\d*[/?#])[^@/?#\s]*([/?#\s])[^@]*@", address)
     if match:
         raise InvalidInput(

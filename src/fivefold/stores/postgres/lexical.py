@@ -140,7 +140,7 @@ def _scored_of(name: str, places: range, source: str, multiplied: bool) -> str:
 
 
 def _share(name: str, place: int, multiplied: bool) -> str:
-    """What one lexeme adds to a document's score, computed in FTS5's order."""
+    """The part that one lexeme adds to a document's score, computed in FTS5's order."""
     at = f"d.at{place}"
     count, factor = f"(d.counts[{at}] & {MAX_COUNT})", ""
     if multiplied:

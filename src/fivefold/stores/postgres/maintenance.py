@@ -91,7 +91,7 @@ class Indexes:
         return bool(self._known)
 
     def get(self, place: tuple[VectorField, int]) -> int | None:
-        """How many vectors are in the index of a field and dimension; None where there is no index."""
+        """Number of vectors in the index of a field and dimension; None if there is no index."""
         with self._lock:
             due = monotonic() >= self._again
             if due:
@@ -112,7 +112,7 @@ _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
 
 MAX_INDEX_MEMORY_KB = 2_000_000
-"""What building one index may take of a server's memory at most."""
+"""Maximum memory of a server that building one index may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def large_fields(connection: Connection, options: Options) -> list[LargeField]:
 
 
 def as_asked(index: BuiltIndex | None, options: Options) -> bool:
-    """Whether an index is there, whole, and made with these settings."""
+    """True if an index is there, whole, and made with these settings."""
     expected = (True, options.hnsw_m, _ef_construction(options))
     return index is not None and (index.whole, index.m, index.ef_construction) == expected
 

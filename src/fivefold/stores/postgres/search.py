@@ -112,7 +112,7 @@ mentioned AS (
 SELECT m.memory, r.score, r.hop, r.path FROM mentioned m JOIN reached r ON r.place = m.place
 ORDER BY r.score DESC, m.states DESC, m.support DESC, m.memory DESC LIMIT :depth
 """
-"""The same among the memories that a filter leaves: each entity gives its latest ones of these."""
+"""The walk among the memories that a filter leaves: each entity gives its latest ones of these."""
 
 ASKED = 100
 """Vectors that one statement searches for."""
@@ -129,7 +129,7 @@ class PostgresServer:
     options: Options
     indexes: Indexes
     iterative: bool
-    """Whether pgvector can go on searching an index."""
+    """True if pgvector can go on searching an index."""
     size: Callable[[], int]
 
 
@@ -411,11 +411,11 @@ class PostgresSearchReader(SearchReader):
         return vectors.settings(depth, self._ef_search or self._server.options.hnsw_ef_search, self._server.iterative)
 
     def _texts_by_index(self, space: VectorSpace, depth: int) -> bool:
-        """Whether the index serves the search of whole texts by which sides of exchanges are found."""
+        """True if the index serves the search of whole texts by which sides of exchanges are found."""
         return self._by_index(space, "full", texts_for(depth), ALL)
 
     def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Kept) -> bool:
-        """Whether a search goes through the HNSW index rather than over all vectors."""
+        """True if a search goes through the HNSW index rather than over all vectors."""
         own = self._known_counts().get(FIELDS.index(where), {})
         index = self._server.indexes.get((where, space.dimension))
         return vectors.by_index(VectorCounts(own, index or 0, index is not None), keep, depth, self._server.options)

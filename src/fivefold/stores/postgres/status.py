@@ -64,7 +64,7 @@ class Node(Value):
     shards: int
     bytes: int
     lexical_index: bool
-    """Whether the lexical index serves there; `db distribute` and `db rebalance` see to it."""
+    """True if the lexical index serves there; `db distribute` and `db rebalance` see to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def status_of(store: PostgresStore) -> Status:
 
 
 def _unless_away(look: Callable[[], Answer]) -> Answer | None:
-    """What needs every node of a cluster; None while one is away."""
+    """Runs a look that needs every node of a cluster; None while one is away."""
     try:
         return look()
     except psycopg.OperationalError:
@@ -143,7 +143,7 @@ def _tables(rows: Rows, options: Options) -> list[TableSize]:
 
 
 def _shares(rows: Rows, options: Options) -> dict[int, dict[str, list[int]]]:
-    """What each node holds of each table; nothing where the schema is not distributed."""
+    """The contents of each node by table; empty if the schema is not distributed."""
     if not shard_count(rows, options.schema):
         return {}
     of_shards = _SIZES.format(

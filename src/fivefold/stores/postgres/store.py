@@ -87,7 +87,7 @@ _STORE = (
 
 
 class PostgresSnapshot(Snapshot):
-    """Reads a table a few thousand rows at a time, each time from where the last left off in the primary key."""
+    """Reads a table a few thousand rows at a time, each time from the primary key after the last one read."""
 
     def __init__(self, connection: Connection, key: int) -> None:
         self._connection = connection
@@ -170,7 +170,7 @@ def snapshot(administration: Callable[[], AbstractContextManager[Connection]], n
 
 
 def is_there(location: str) -> tuple[bool, str]:
-    """Whether the address names a store, which looking does not make, and the address without its password."""
+    """True if the address names a store, which looking does not make; and the address without its password."""
     servers = addresses(location)
     connection = connect(servers.primary, servers.label, servers.options)
     try:
@@ -299,7 +299,7 @@ class PostgresStore:
     def ask(
         self, key: int, sql: str, values: Values, first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:
-        """The rows of one reading statement, from a replica where one has seen all this store wrote."""
+        """The rows of one reading statement, from a replica if one has seen all this store wrote."""
         first = (*self._planning, *first)
         for replica in self._replicas.ready():
             try:
@@ -342,7 +342,7 @@ class PostgresStore:
             txn.save_model(data)
 
     def checkpoint(self) -> None:
-        """Nothing to do: PostgreSQL's own vacuum deletes what was removed."""
+        """Nothing to do: PostgreSQL's own vacuum removes deleted rows."""
 
     def erasure(self) -> Erasure:
         return Erasure(

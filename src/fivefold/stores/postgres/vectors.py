@@ -1,8 +1,8 @@
 """Dense search: all vectors of a small field are read, a large field has an HNSW index; either way scores are exact.
 
 An HNSW index gives the nearest of the whole field and drops those a filter does not want, so a narrow filter would
-leave too few. Where few vectors are wanted they are all read instead; where the index is used it goes on until enough
-were found, and should it still find too few, they are all read after all.
+leave too few. If few vectors are wanted, all of them are read instead. If the index is used, it goes on until enough
+were found; should it still find too few, all are read after all.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ INDEX_LIMIT = 4_000
 """Numbers of a vector that an HNSW index over half-precision vectors takes."""
 
 READ_US, ENTER_US, VISIT_US = 1.0, 2_000.0, 7.5
-"""What reading a vector in a row costs, entering the index, and each vector met there; measured at 100,000 of 384."""
+"""Cost of reading a vector in a row, of entering the index, and of each vector met there; measured at 100,000 of
+384."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """What is known of one field of a space: how many vectors of each type, and of all namespaces in its partition."""
+    """Counts for one field of a space: its vectors of each type, and those of all namespaces in its partition."""
 
     own: Mapping[int, int]
     all: int
     indexed: bool
 
     def matching(self, keep: Kept) -> int:
-        """How many pass a filter, at the most; about as many vectors as rows are kept."""
+        """Maximum number that pass a filter; about as many vectors as rows are kept."""
         of_types = sum(self.own.get(code, 0) for code in keep.type_codes) if keep.types else sum(self.own.values())
         return of_types if keep.rows is None else min(of_types, len(keep.rows))
 
 
 def by_index(known: VectorCounts, keep: Kept, depth: int, options: Options) -> bool:
-    """Whether the index pays: it is there, many vectors match, and few others stand between them."""
+    """True if the index pays: it is there, many vectors match, and few others stand between them."""
     matching = known.matching(keep)
     if not known.indexed or matching <= options.exact_up_to:
         return False
@@ -56,7 +57,7 @@ def by_index(known: VectorCounts, keep: Kept, depth: int, options: Options) -> b
 
 
 def deeper(depth: int) -> int:
-    """How many are taken from the index, which compares at half precision, to be scored exactly."""
+    """Number of vectors taken from the index, which compares at half precision, to be scored exactly."""
     return depth + max(20, depth // 4)
 
 
@@ -125,7 +126,7 @@ def _by_half(space: VectorSpace) -> str:
 
 
 def settings(depth: int, ef_search: int, iterative: bool) -> tuple[str, ...]:
-    """What a statement that uses an HNSW index runs under; pgvector can go on searching since 0.8."""
+    """The settings of a statement that uses an HNSW index; pgvector can go on searching since 0.8."""
     return (
         f"SET LOCAL hnsw.ef_search = {max(ef_search, min(deeper(depth), 1_000))}",
         *(("SET LOCAL hnsw.iterative_scan = relaxed_order",) if iterative else ()),

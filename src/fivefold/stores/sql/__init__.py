@@ -1,1 +1,1 @@
-"""What the SQL stores share: statements written once and run by both SQLite and PostgreSQL."""
+"""The parts shared by the SQL stores: statements written once and run by both SQLite and PostgreSQL."""

@@ -34,7 +34,7 @@ class NamespaceSettings:
 
 
 class AdminReader(NamespaceSettings):
-    """What the namespace is set to and how much it has."""
+    """Reads the settings and the counts of the namespace."""
 
     def __init__(self, scope: Scope, search: SearchReader, log: RecallLog, size: Callable[[], int]) -> None:
         """`size` gives the number of bytes that the store takes."""

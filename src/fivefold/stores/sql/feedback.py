@@ -15,13 +15,13 @@ from fivefold.stores.tables import compact
 from fivefold.values.times import to_micros
 
 MAX_LOGGED_RECALLS = 10_000
-"""How many recalls without feedback a namespace's log keeps."""
+"""Maximum number of recalls without feedback that a namespace's log keeps."""
 
 BATCH = 64
-"""How many recalls are written in one transaction, since each write makes every reader's cache stale."""
+"""Number of recalls written in one transaction, since each write makes every reader's cache stale."""
 
 PATIENCE_MS = 5_000
-"""How long reading the log waits for another writer; a recall itself never does."""
+"""Milliseconds that reading the log waits for another writer; a recall itself never does."""
 
 LoggedRow = tuple[int, str, int, str, str, str, bytes, str | None]
 """A row of `recalls`."""
@@ -194,7 +194,7 @@ class FeedbackReader:
         return int(self._scope.value("SELECT count(DISTINCT recall) FROM feedback WHERE namespace = :ns") or 0)
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:
-        """The signals that were logged with a recall, where its recipe predicts weights."""
+        """The signals that were logged with a recall, if its recipe predicts weights."""
         waiting = self._log.find(self._scope.key(), recall_id)
         text = None if waiting is None else waiting[7]
         if not text:
@@ -204,7 +204,7 @@ class FeedbackReader:
 
 
 class FeedbackWriter:
-    """Which memories of a recall were used; a memory's access count follows from that."""
+    """Writes which memories of a recall were used; a memory's access count follows from that."""
 
     def __init__(self, txn: Transaction) -> None:
         self._txn = txn

@@ -153,7 +153,7 @@ class GraphReader(ABC):
         )
 
     def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
-        """Which of these entities each of these memories mentions; memories without any are left out."""
+        """For each of these memories, those of these entities that it mentions; memories without any are left out."""
         records = self._scope.rows(
             "SELECT m.id, l.entity FROM memories m CROSS JOIN links l "
             f"WHERE m.namespace = :ns AND {self._sql.among('m.id', ':ids')} AND l.namespace = :ns "
@@ -167,7 +167,7 @@ class GraphReader(ABC):
         return found
 
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
-        """Which of these entities share an edge with an entity of that alias."""
+        """Those of these entities that share an edge with an entity of that alias."""
         pairs = (
             "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
             "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"
@@ -206,7 +206,7 @@ class GraphReader(ABC):
         )
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
-        """Entities that are found by their keys, where the condition has these, and else by their namespace."""
+        """Finds entities by their keys, if the condition has these, and else by their namespace."""
         namespace = self._sql.unindexed("e.namespace") if condition.startswith("e.key") else "e.namespace"
         rows = self._scope.rows(
             f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
@@ -331,7 +331,7 @@ class EntityWriter:
         """A new entity; a full name takes over the entity known only by its first or last name. Gives its key.
 
         A first name grows into a full one; a last word only behind a title, as 'Kestrel' into 'Project Kestrel'. It
-        stays as it is where another full name shares that part.
+        stays as it is if another full name shares that part.
         """
         alias, parts = alias_of(mention.name), name_parts(mention)
         known: list[tuple[int, int]] = []

@@ -28,7 +28,7 @@ _HOLDS = (
     "ended_by IS NULL AND (SELECT m.superseded_by FROM memories m "
     "WHERE m.namespace = :ns AND m.row = slots.memory) IS NULL"
 )
-"""Nothing has ended a statement, neither alone nor with its whole memory."""
+"""The condition that a statement still holds: nothing has ended it, neither alone nor with its whole memory."""
 
 _OF_TARGET = "DELETE FROM memory_links WHERE namespace = :ns AND target = :row AND relation = :relation"
 
@@ -187,7 +187,7 @@ MAX_NAMED = (1 << 15) - 1
 
 
 def packed_counts(predicate: Sequence[str], content: Sequence[str]) -> dict[str, int]:
-    """How often each lexeme occurs in a document, in both of its fields: one number in all."""
+    """Number of times each lexeme occurs in a document, in both of its fields: one number in all."""
     named, counts = Counter(predicate), Counter(content)
     return {
         lexeme: min(counts[lexeme] + PREDICATE_WEIGHT * named[lexeme], MAX_COUNT)
@@ -379,7 +379,7 @@ def check_vectors(
 ) -> Iterator[Finding]:
     """`stray` counts the vectors of a space that are lost, `stray_tokens` token vectors.
 
-    There is no finding on passages where there are neither long texts nor token vectors.
+    There is no finding on passages if there are neither long texts nor token vectors.
     """
     spaces = scope.rows(f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = :ns AND state = 'active'")
     if not spaces:

@@ -75,7 +75,7 @@ class MemoryReader:
         return {id for (id,) in self._scope.rows(sql, ids=self._sql.as_list(ids))}
 
     def existing_notes(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which of these content hashes are those of a note that is not superseded."""
+        """Those of these content hashes that belong to a note that is not superseded."""
         rows = self._scope.rows(
             "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._sql.among('content_hash', ':hashes')}",
@@ -84,7 +84,7 @@ class MemoryReader:
         return {item for (item,) in rows}
 
     def last_written(self, until: datetime) -> datetime | None:
-        """When the latest memory was written, of those that were not written after `until`."""
+        """Time of the latest write among the memories that were not written after `until`."""
         sql = "SELECT max(created_at) FROM memories WHERE namespace = :ns AND created_at <= :until"
         return moment_or_none(self._scope.value(sql, until=to_micros(until)))
 
@@ -122,13 +122,14 @@ class MemoryReader:
         return self._scope.memories(sql, now=to_micros(now))
 
     def has_type(self, type: Type, at_least: int) -> bool:
-        """Whether there are at least that many memories of the type."""
+        """True if there are at least that many memories of the type."""
         few = "(SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few"
         count = self._scope.count(few, type=type, most=at_least)
         return bool(count and count >= at_least)
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
-        """What each of these memories equals, supersedes, repeats or likely replaces, by row, in order of targets."""
+        """The links of each of these memories to those it equals, supersedes, repeats or likely replaces, by row, in
+        order of targets."""
         records = self._scope.rows(
             "SELECT l.source, a.id, b.id, l.relation, l.why, l.chance "
             "FROM memory_links l CROSS JOIN memories a CROSS JOIN memories b "
@@ -225,7 +226,7 @@ class MemoryReader:
         return [memory_of(self._scope.namespace, columns) for columns in rows]
 
     def event_span(self) -> tuple[datetime, datetime] | None:
-        """When the oldest and the newest memory happened, each by one look into the index; None without a memory."""
+        """Times of the oldest and the newest event, each by one look into the index; None without a memory."""
         ends = (
             f"(SELECT event_at FROM memories WHERE namespace = :ns ORDER BY event_at {way} LIMIT 1)"
             for way in ("ASC", "DESC")
@@ -306,7 +307,7 @@ class QuarantineWriter(QuarantineReader):
 
 
 class ForgottenMarks:
-    """What was forgotten, as digests of ids, texts and sessions under a key of the namespace, and no text.
+    """Marks of forgotten memories: digests of ids, texts and sessions under a key of the namespace, and no text.
 
     A turn is known by its id or as the same turn, something imported by its id or its text. Any other is known by its
     id with its text only, since whoever chose the id may use it for something new.
@@ -350,7 +351,7 @@ class ForgottenMarks:
                 self._found.update(row)
 
     def has(self, memory: Memory, content_hash: bytes) -> bool:
-        """Whether a memory was forgotten: a turn or an import by its source, any other by its id and text."""
+        """True if a memory was forgotten: a turn or an import by its source, any other by its id and text."""
         if memory.id not in self._looked_up:
             self.look_up([(memory, content_hash)])
         if self._key is None or not self._found:
@@ -360,7 +361,7 @@ class ForgottenMarks:
         return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("text",)))
 
     def has_session(self, session_id: str) -> bool:
-        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text."""
+        """True if a turn of a session was forgotten, so that an older memory of the session may have its text."""
         if self._sessions is None:
             sql = "SELECT DISTINCT session_mark FROM forgotten WHERE namespace = :ns AND session_mark IS NOT NULL"
             self._sessions = {mark for (mark,) in self._txn.rows(sql)} if self._read_key() else set()

@@ -1,4 +1,4 @@
-"""How every part of a store runs its statements: bound to one namespace, by names (R12)."""
+"""Runs the statements of every part of a store: bound to one namespace, by names (R12)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Scope(ABC):
 
     @abstractmethod
     def rows(self, sql: str, /, **values: Any) -> list[tuple[Any, ...]]:
-        """The rows of one statement; none where the namespace does not exist."""
+        """The rows of one statement; none if the namespace does not exist."""
 
     def one(self, sql: str, width: int = 1, /, **values: Any) -> tuple[Any, ...]:
         """The first row of a statement, or as many None as it has columns."""
@@ -97,7 +97,7 @@ class Scope(ABC):
         return rows[0] if rows else (None,) * width
 
     def value(self, sql: str, /, **values: Any) -> Any:
-        """The first value of the first row of a statement; None where it gives no row."""
+        """The first value of the first row of a statement; None if it gives no row."""
         return self.one(sql, **values)[0]
 
     def count(self, source: str, /, **values: Any) -> int:
@@ -148,7 +148,7 @@ class Transaction(Scope):
 
     @abstractmethod
     def new_key(self) -> int | None:
-        """The key of a new row, or None where the database finds one while inserting."""
+        """The key of a new row, or None if the database finds one while inserting."""
 
     @abstractmethod
     def insert(self, sql: str, *values: Any) -> int:
@@ -302,7 +302,7 @@ class FilterConditions:
             yield f"(pinned = 1 OR expires_at IS NULL OR {expires_at} > {self._bind(to_micros(keep.alive_at))})"
 
     def _word(self, word: str) -> str:
-        """That a memory has the word; both databases fold only ASCII the same way."""
+        """The condition that a memory has the word; SQLite and PostgreSQL fold only ASCII alike."""
         if word.isascii():
             return f"{self._sql.position}({self._sql.lowercase('content')}, {self._bind(word.lower())}) > 0"
         found = (f"{self._sql.position}(content, {self._bind(form)}) > 0" for form in word_forms(word))
@@ -355,7 +355,7 @@ class Kept:
         return [TYPES.index(name) for name in self.types]
 
     def among(self, column: str, name: str) -> str:
-        """The condition that a column is one of the rows, after an AND; empty where all rows are kept."""
+        """The condition that a column is one of the rows, after an AND; empty if all rows are kept."""
         return "" if self.rows is None else f" AND {self.rows.among(column, name)}"
 
     def values(self, name: str) -> dict[str, Any]:
@@ -380,15 +380,15 @@ class ReadScope(Scope):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether anything was ever written to the namespace."""
+        """True if anything was ever written to the namespace."""
 
     def kept(self, keep: Filter) -> Kept:
-        """What a filter leaves, for an index that knows the types of its memories."""
+        """The memories that a filter leaves, for an index that knows the types of its memories."""
         rest = replace(keep, types=()) if keep.types else keep
         return Kept(keep.types, self.kept_rows(rest).rows) if keep else ALL
 
     def kept_rows(self, keep: Filter) -> Kept:
-        """What a filter leaves, types included, as rows."""
+        """The memories that a filter leaves, types included, as rows."""
         if keep == EVERYTHING:
             return ALL
         with self._lock:

@@ -60,7 +60,7 @@ class SearchReader(ABC):
     def dense_each(
         self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
     ) -> list[list[RouteHit]]:
-        """What `dense` finds for each of these vectors without a filter, in their order."""
+        """Runs `dense` for each of these vectors without a filter, in their order."""
         return [self.dense(space, where, vector, depth, EVERYTHING) for vector in vectors]
 
     @abstractmethod
@@ -139,7 +139,7 @@ class SearchReader(ABC):
     ) -> list[FusedHit]:
         """Search all arms and fuse them by reciprocal rank, weight / (k + rank), in the store itself (M3).
 
-        Where an arm searches passages, a memory has the rank of its nearest one.
+        If an arm searches passages, a memory has the rank of its nearest one.
         """
 
     @abstractmethod
@@ -174,7 +174,7 @@ class SearchReader(ABC):
 
     @abstractmethod
     def count_vectors(self, space: VectorSpace) -> int:
-        """How many vectors a space has."""
+        """Number of vectors in a space."""
 
 
 # Searching and fusing in one statement.
@@ -231,7 +231,7 @@ def composite_of(sql: Dialect, nearest: str, how: Composite) -> tuple[str, dict[
 # The stretches of time that a memory's text names.
 
 MAX_TIMES = 16
-"""How many stretches of time are stored of one memory, the first ones of its text."""
+"""Maximum number of stretches of time stored for one memory, the first ones of its text."""
 
 LONG = 32 * DAY_MICROS
 """A stretch of more than a month is found by an index of its own, whose condition has this number."""
@@ -241,7 +241,7 @@ _COLUMNS = ("namespace", "memory", "starts_at", "ends_at")
 _OVERLAPS = "{0}starts_at < :last AND ({0}ends_at > :first OR {0}starts_at >= :first)"
 
 Way = tuple[int, int, float, bool]
-"""How a memory belongs to a window: the moment, its distance from the centre, the score, whether it was said then."""
+"""A memory's link to a window: the moment, its distance from the centre, the score, True if it was said then."""
 
 
 def put_times(txn: Transaction, row: int, dates: Sequence[Span]) -> None:
@@ -257,7 +257,7 @@ def _write_times(txn: Transaction, rows: list[tuple[Any, ...]]) -> None:
 
 
 def _events(sql: Dialect, kept: Kept, named: bool) -> str:
-    """What happened in the window, and with `named` the stretches that other events name in it."""
+    """The events in the window, and with `named` the stretches that other events name in it."""
     source = sql.events if kept.rows is None or not kept.rows.few else "memories"
     nothing = "CAST(NULL AS bigint)"
     said = (
@@ -345,7 +345,7 @@ SIDES: tuple[VectorField, ...] = ("user", "assistant", "next_user")
 
 
 def texts_for(depth: int) -> int:
-    """How many whole texts are searched for that many hits: not quite every second turn of a talk is of one side."""
+    """Number of whole texts to search for that many hits: not quite every second turn of a talk is of one side."""
     return max(3 * depth, 192)
 
 
@@ -405,7 +405,7 @@ def _joined(sql: Dialect, turns: str, **others: str) -> str:
 
 
 def _answers(sql: Dialect, turn: str, before: str) -> str:
-    """Whether a turn answers the one before it: somebody else speaks, and not the user after the assistant.
+    """The condition that a turn answers the one before it: somebody else speaks, and not the user after the assistant.
 
     Between people each turn answers the one before it. A record of a question and its answer is whole by itself.
     """
@@ -419,7 +419,7 @@ def _answers(sql: Dialect, turn: str, before: str) -> str:
 
 
 def _says(sql: Dialect, turn: str, origin: Origin) -> str:
-    """Whether it is the user, the assistant or a tool who speaks; a person, or nobody in particular, is the user."""
+    """The speaker: the user, the assistant or a tool; a person, or an unknown speaker, counts as the user."""
     names = speakers_of(origin) or (*speakers_of("assistant"), *speakers_of("tool"))
     listed = ", ".join(f"'{name}'" for name in names)
     return f"{_speaker(sql, turn)} {'NOT IN' if origin == 'user' else 'IN'} ({listed})"

@@ -55,7 +55,7 @@ class SessionReader:
         return self._scope.memories(own, session=session_id)
 
     def origins(self, session_ids: Sequence[str]) -> dict[str, list[Origin | None]]:
-        """Who wrote the turns of each session, each origin once."""
+        """The origins of the turns of each session, each origin once."""
         found: dict[str, list[Origin | None]] = {}
         among = self._sql.among("session_id", ":ids")
         sql = f"SELECT DISTINCT session_id, origin FROM memories WHERE namespace = :ns AND kind = 'turn' AND {among}"

@@ -1,4 +1,4 @@
-"""How a namespace is copied from one SQL store to another: rows out in order, rows in with new keys."""
+"""Copies a namespace from one SQL store to another: rows out in order, rows in with new keys."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Snapshot(ABC):
         return {name: int(rows[0][0]) for name, rows in counts.items()}
 
     def bounds(self) -> dict[Family, tuple[int, int]]:
-        """The smallest and the largest key of each family; zeros where there is no key."""
+        """The smallest and the largest key of each family; zeros if there is no key."""
         ranges: dict[Family, tuple[int, int]] = {}
         for family, (table, column) in _HOMES.items():
             ((least, most),) = self.ask(f"SELECT min({column}), max({column}) FROM {table} WHERE namespace = :ns")

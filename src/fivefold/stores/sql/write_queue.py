@@ -26,7 +26,7 @@ class QueueStore(CommonStore):
     """Records that wait, in the order they came. What is added is durable, as any write is."""
 
     def add(self, namespace: str, write: str, entries: Sequence[QueueEntry], most: QueueLength) -> bool:
-        """Add the records of a write; false where this write was added before. `QueueFull` beyond `most`."""
+        """Adds the records of a write; false if this write was added before. `QueueFull` beyond `most`."""
         sizes = [len(entry.record.encode()) for entry in entries]
         with self._tables.requests_of(namespace) as txn:
             begun = txn.rows(
@@ -94,7 +94,7 @@ class QueueStore(CommonStore):
         ]
 
     def oldest(self, namespace: str) -> datetime | None:
-        """When the first record that waits was added."""
+        """Time at which the oldest waiting record was added."""
         sql = "SELECT added_at FROM queue WHERE namespace = :ns ORDER BY number LIMIT 1"
         rows = self._tables.rows_of(namespace, sql)
         return from_micros(rows[0][0]) if rows else None
@@ -104,7 +104,7 @@ class QueueStore(CommonStore):
         return bool(self._tables.rows_of(namespace, sql, id=memory_id))
 
     def state(self, namespace: str, write: str) -> QueuedState | None:
-        """What became of a write; None where it is not known, or was done long ago."""
+        """The state of a write; None if it is not known, or was done long ago."""
         answers = self._tables.rows_of(namespace, f"SELECT status, body FROM answers WHERE {_ANSWER}", write=write)
         if not answers:
             return None
@@ -161,7 +161,7 @@ class QueueWriter:
         self._requests = requests
 
     def take(self, entries: Sequence[QueueEntry], reports: Sequence[tuple[str, Report]]) -> bool:
-        """Take stored records out, and add to the report of each write; false where one of them is gone already.
+        """Takes stored records out, and adds to the report of each write; false if one of them is gone already.
 
         The report of a write that is done stays for a day.
         """

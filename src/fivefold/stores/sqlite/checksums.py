@@ -144,7 +144,7 @@ def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
 
 
 def has_sound_schema(connection: apsw.Connection) -> bool:
-    """Whether the schema and the numbers in the header are what was written; true if the file has no checksums."""
+    """True if the schema and the numbers in the header are as written; also if the file has no checksums."""
     return not connection.table_exists("main", TABLE) or not wrong_keys(connection, _SCHEMA)
 
 

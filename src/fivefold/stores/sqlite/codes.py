@@ -32,7 +32,7 @@ BLOCK = 2_048
 """Vectors in a block."""
 
 LOGGED = 1_024
-"""How many removals of a field are listed at least; a process that missed more reads all codes again."""
+"""Minimum number of removals of a field that are listed; a process that missed more reads all codes again."""
 
 HEAD = np.dtype([("id", "<i8"), ("memory", "<i8"), ("part", "<i4"), ("type", "<i4"), ("scale", "<f4")])
 Heads = npt.NDArray[np.void]
@@ -42,12 +42,12 @@ _OF_FIELD = "FROM vectors v WHERE v.space = ? AND v.field = ? AND v.id > ?"
 
 
 def exact_limit(dimension: int) -> int:
-    """How many vectors are searched exactly in memory."""
+    """Maximum number of vectors that are searched exactly in memory."""
     return EXACT_BYTES // (4 * dimension)
 
 
 def last_packed(connection: apsw.Connection, space: int, field: int) -> int:
-    """The last id that is in a block; 0 where there is no block."""
+    """The last id that is in a block; 0 if there is no block."""
     return number(connection, "SELECT max(last) FROM code_blocks WHERE space = ? AND field = ?", space, field) or 0
 
 
@@ -144,7 +144,7 @@ def _close_gaps(connection: apsw.Connection, key: int) -> None:
 
 
 def wrong_blocks(connection: apsw.Connection, space: VectorSpace) -> int:
-    """How many blocks of a space differ from its vectors."""
+    """Number of blocks of a space that differ from its vectors."""
     wrong = 0
     for (field,) in rows(connection, "SELECT DISTINCT field FROM code_blocks WHERE space = ?", space.key):
         before = 0
@@ -163,7 +163,7 @@ def _agree(heads: Heads, codes: Codes, expected: Heads, matrix: Floats) -> bool:
 # The codes of a field with very many vectors, in memory; the vectors themselves stay in the file.
 
 DEAD_SHARE = 4
-"""Where one in this many codes belongs to a vector that was removed, all are read again."""
+"""If one in this many codes belongs to a vector that was removed, all are read again."""
 
 
 class CodedVectors:
@@ -181,7 +181,7 @@ class CodedVectors:
 
     @property
     def bytes(self) -> int:
-        """What is in use; the room behind it takes no memory."""
+        """Bytes in use; the room behind them takes no memory."""
         return self.size * CodeArrays.bytes_each(self._space.dimension)
 
     def search(self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
@@ -195,7 +195,7 @@ class CodedVectors:
     def _nearest(
         self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept
     ) -> tuple[CodeArrays, Rows, Matrix, Matrix]:
-        """The arrays, where the nearest vectors stand, best first, their scores and the vectors."""
+        """The arrays, the positions of the nearest vectors, best first, their scores and the vectors."""
         with one_snapshot(connection):
             self.catch_up(connection)
             with self._lock:
@@ -258,7 +258,7 @@ class CodedVectors:
 
 
 def _kept_positions(arrays: CodeArrays, keep: Kept) -> Rows | None:
-    """Where the vectors stand that a filter leaves; None for all."""
+    """Positions of the vectors that a filter leaves; None for all."""
     if keep.rows is None and not keep.types:
         return None
     kept = arrays.memories > 0
@@ -288,7 +288,7 @@ class CodeBuilder:
         self._lock = threading.Lock()
 
     def begin(self, space: VectorSpace, where: VectorField) -> None:
-        """Nothing happens where the file can only be read, or is in memory."""
+        """Does nothing if the file can only be read, or is in memory."""
         field = FIELDS.index(where)
         with self._lock:
             if self._connections.read_only or self._connections.in_memory or (space.key, field) in self._at_work:
@@ -315,7 +315,7 @@ class CodeBuilder:
 
 
 EVERY = 256
-"""How many ids come between two checks whether vectors wait for a block."""
+"""Number of ids between two checks for vectors that wait for a block."""
 
 CODE_WRITER_AT_ONCE = 16
 """Blocks that a transaction packs beyond those that its own vectors fill."""
@@ -350,7 +350,7 @@ class CodeWriter:
                 del known[key]
 
     def rebuild(self, space: VectorSpace) -> None:
-        """Where blocks differ from the vectors, all are made again."""
+        """Makes all blocks again if any differs from the vectors."""
         if wrong_blocks(self._connection, space):
             self.clear(space.key)
         for field in range(len(FIELDS)):
@@ -367,7 +367,7 @@ class CodeWriter:
         self._added.clear()
 
     def _is_large(self, space: VectorSpace, field: int) -> bool:
-        """Whether the field has codes, or has grown beyond what is searched exactly."""
+        """True if the field has codes, or has grown beyond the size that is searched exactly."""
         if self._last_packed(space.key, field):
             return True
         return count_after(self._connection, space.key, field) > exact_limit(space.dimension)

@@ -52,7 +52,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 rows, number = dialect.rows, dialect.number
 
 BUSY_MS = 120_000
-"""How long a writer waits for another process's transaction before it gives up."""
+"""Milliseconds that a writer waits for another process's transaction before it gives up."""
 
 INDEX_BYTES = 32_768
 """The least size of the file next to a log by which processes find their way in it."""
@@ -64,7 +64,7 @@ _DAMAGE = ("unsupported file format", "Could not fetch vector data")
 
 
 _READ_CHECK_S = 0.05
-"""How long reads rely on the last look at the files; every write looks again."""
+"""Seconds for which reads rely on the last look at the files; every write looks again."""
 
 
 def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
@@ -92,7 +92,7 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
 
 
 def _has_log(location: str) -> bool:
-    """Whether there is a write-ahead log with content, or one that a process uses; a full disk leaves empty files."""
+    """True if there is a write-ahead log with content, or one that a process uses; a full disk leaves empty files."""
     log, index = Path(f"{location}-wal"), Path(f"{location}-shm")
     if not log.exists() or log.stat().st_size > 0:
         return log.exists()
@@ -100,7 +100,7 @@ def _has_log(location: str) -> bool:
 
 
 def is_full(error: apsw.Error) -> bool:
-    """Whether an error says that the disk has no room, also not for the small file that readers share."""
+    """True if an error says that the disk has no room, also if it is for the small file that readers share."""
     return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
@@ -286,7 +286,7 @@ class Connections:
         return connection
 
     def check_files(self, within_s: float = 0.0) -> None:
-        """Raise where the store was deleted or replaced since it was opened; a check of the last moment may do."""
+        """Raises if the store was deleted or replaced since it was opened; a check of the last moment may do."""
         if self._files is not None:
             self._files.check(within_s)
 

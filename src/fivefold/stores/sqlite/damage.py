@@ -132,7 +132,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 # Reading a damaged file: whatever SQLite still finds, row by row, and the ids of what it does not find.
 
 CHUNK = 500
-"""Rows that are read together; where one of them is damaged, each is read alone."""
+"""Rows that are read together; if one of them is damaged, each is read alone."""
 
 MAX_ROWS = 1_000_000_000
 """A counter beyond this is itself damaged."""
@@ -161,7 +161,7 @@ class FoundRow:
         return id if isinstance(id, str) else None
 
     def agrees(self, sum: int) -> bool:
-        """Whether the columns are those of which this is the checksum."""
+        """True if this is the checksum of the columns."""
         return checksum([*self.values.values()]) == sum
 
     def mended(self, sum: int) -> tuple[FoundRow, str] | None:
@@ -184,7 +184,7 @@ class DamagedFile:
             connection.execute("PRAGMA writable_schema = ON")  # reads on where an entry of the schema is damaged
 
     def namespaces(self) -> dict[int, tuple[str, str]]:
-        """Name and settings by key; the name alone where only the index still has it."""
+        """Name and settings by key; the name alone if only the index still has it."""
         found = {key: (name, "{}") for name, key in self._rows("SELECT name, key FROM namespaces ORDER BY name")}
         for key, (_, *values) in self._all_rows() if not found else ():
             match values:
@@ -254,7 +254,7 @@ class DamagedFile:
         return {row: (namespace, id) for row, namespace, id in (*from_index, *from_table) if isinstance(row, int)}
 
     def knows_all(self) -> bool:
-        """Whether the table of memories and its indexes are sound, so that no memory can be lost unnoticed."""
+        """True if the table of memories and its indexes are sound, so that no memory can be lost unnoticed."""
         return self._rows("PRAGMA integrity_check('memories')") == [("ok",)]
 
     def links(self) -> dict[int, list[tuple[int, str, str, float]]]:
@@ -291,7 +291,7 @@ class DamagedFile:
         return {name for (name,) in self._rows("SELECT name FROM pragma_table_info(?)", (table,))}
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement up to where the file cannot be read, without those with a damaged text."""
+        """The rows of a statement up to the first that cannot be read, without those with a damaged text."""
         with suppress(apsw.Error):
             return list(readable(self._connection.execute(sql, values)))
         return []
@@ -345,7 +345,7 @@ def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Findin
 
 
 def check_file(connection: apsw.Connection, namespace: int | None = None) -> Iterator[Finding]:
-    """What concerns the file as a whole; only memories of the namespace are named."""
+    """Findings on the file as a whole; only memories of the namespace are named."""
     yield from _readable("file", lambda: [_pages(connection)])
     yield from _readable("references", lambda: [_references(connection)])
     yield from check_rows(connection, namespace)
@@ -358,7 +358,7 @@ def check_rows(connection: apsw.Connection, namespace: int | None = None) -> Ite
 
 
 def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
-    """What was derived from one namespace's memories."""
+    """Findings on everything derived from one namespace's memories."""
     scope = SqliteTransaction(connection, namespace)
 
     def stray(space: VectorSpace) -> int:
@@ -376,7 +376,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
 
 
 def _readable(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """What a look finds; where it cannot read the file, that is the finding."""
+    """The findings of a look; if it cannot read the file, that is the finding."""
     try:
         yield from look()
     except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.SQLError, ValueError) as error:
@@ -404,7 +404,7 @@ def _checksums(connection: apsw.Connection, namespace: int | None) -> Finding:
 
 
 def _codes(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
-    """Nothing where no field is large enough to have codes."""
+    """Findings on the codes; none if no field is large enough to have codes."""
     packed = "SELECT 1 FROM code_blocks b WHERE b.space = s.key"
     sql = f"SELECT {SPACE_COLUMNS} FROM spaces s WHERE namespace = ? AND EXISTS ({packed})"
     spaces = [space_of(row) for row in connection.execute(sql, (namespace,)).fetchall()]

@@ -52,7 +52,7 @@ class SqliteDialect(Dialect):
         return f"{column} IN (SELECT {value} FROM json_each({parameter}))"
 
     def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """A byte for each row from the first to the last, or a list where these lie far apart."""
+        """A byte for each row from the first to the last, or a list if these lie far apart."""
         first, last = int(rows[0]), int(rows[-1])
         marks = np.zeros(last - first + 1 if last - first < SPARSE * len(rows) else 0, dtype=np.uint8)
         if len(marks):
@@ -78,7 +78,7 @@ class SqliteDialect(Dialect):
 _as_json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 
 SPARSE = 64
-"""How many rows of a file may lie between two rows of a list, on average, for a byte each to be the shorter form."""
+"""Maximum average distance of a list's rows at which a byte for each row of the file is the shorter form."""
 
 SQLITE = SqliteDialect()
 
@@ -124,7 +124,7 @@ def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
 
 
 REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
-"""How often a vector of a field was removed."""
+"""Number of times a vector of a field was removed."""
 
 
 def table_of(dimension: int) -> str:

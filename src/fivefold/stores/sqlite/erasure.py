@@ -33,7 +33,7 @@ _TREE_PAGES = {2: 12, 5: 12, 10: 8, 13: 8}
 """The first byte of a page of a tree, and how long its header is."""
 
 Part = tuple[int, int]
-"""Where a part of the file begins and ends."""
+"""Beginning and end of a part of the file."""
 
 
 def clear_remains(connection: apsw.Connection, location: str) -> bool:
@@ -91,7 +91,7 @@ def _remains(file: apsw.VFSFile, size: int, pages: int, reserved: int) -> Iterat
 
 
 def unused_part(page: bytes, usable: int, *, first: bool = False) -> Part | None:
-    """Where the part between the places of the rows and the rows begins and ends; None if there is nothing to clear."""
+    """Beginning and end of the part between the places of the rows and the rows; None if there is nothing to clear."""
     at = 100 if first else 0  # the header of the file is in its first page
     header = _TREE_PAGES.get(page[at]) if len(page) > at else None
     if header is None:
@@ -135,7 +135,7 @@ class LogErasure:
         self._ended = threading.Event()
 
     def erase(self) -> None:
-        """Empty the log, and where a reader still needs it go on in the background."""
+        """Empties the log; if a reader still needs it, goes on in the background."""
         began = utc_now()
         path = Path(self._location)
         is_small = not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
@@ -174,7 +174,7 @@ class LogErasure:
             wait = min(2 * wait, MAX_RETRY_S)
 
     def _done(self, began: datetime) -> bool:
-        """What was deleted before `began` is erased; true where nothing was deleted since."""
+        """True if everything deleted before `began` is erased, or nothing was deleted since."""
         with self._lock:
             if self._since is not None and self._since <= began:
                 self._since = None

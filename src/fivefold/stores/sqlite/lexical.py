@@ -40,13 +40,13 @@ Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
 SPREAD = 16
-"""How many rows of a file there may be for one posting, on average, for a sum at each row to be the quickest way."""
+"""Maximum rows of a file per posting, on average, at which a sum at each row is the quickest way."""
 
 MAX_SUMMED_POSTINGS = 20_000
 """Up to this many postings of a question are all added up at once, which takes fewer steps than leaving some out."""
 
 SLACK = 1e-9
-"""What two ways to add up a score may differ by, as a share of it."""
+"""Maximum difference between two ways to add up a score, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Postings:
         return found
 
     def shares(self, weight: Weight) -> Scores:
-        """What the lexeme adds to the score of each document."""
+        """The part that the lexeme adds to the score of each document."""
         return weight.shares(self.counts, self.lengths.astype(np.float64))
 
     def shares_at(self, weight: Weight, rows: Rows) -> Scores:
-        """What the lexeme adds to the score of each of these rows; 0 where it is not in it."""
+        """The part that the lexeme adds to the score of each of these rows; 0 if it is not in it."""
         shares = np.zeros(len(rows))
         if len(self.rows):
             places = np.searchsorted(self.rows, rows)
@@ -91,12 +91,12 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How much a lexeme weighs among the documents of a namespace."""
+    """The weight of a lexeme among the documents of a namespace."""
 
     idf: float
     corpus: Corpus
     multiplied: bool = False
-    """Whether a place in the predicate multiplies the share of the lexeme, and counts no more than others do (R4)."""
+    """True if a place in the predicate multiplies the share of the lexeme, and counts no more than others do (R4)."""
 
     @property
     def bound(self) -> float:
@@ -193,7 +193,7 @@ def _narrow(
 
 
 def _bar(scores: Scores, depth: int, before: float) -> float:
-    """The score of the last of the best, a little less for rounding; -1 where there are fewer. It only rises."""
+    """The score of the last of the best, a little less for rounding; -1 if there are fewer. It only rises."""
     able = scores[scores >= before] if before > 0 else scores
     if len(able) < depth:
         return before
@@ -243,7 +243,7 @@ def add(connection: apsw.Connection, namespace: int, sessions: int, found: Itera
 def is_large(
     connection: apsw.Connection, namespace: int, has_index: bool = False, more: Sequence[Document] = ()
 ) -> bool:
-    """Whether the documents of the namespace, and some more, have outgrown the table."""
+    """True if the documents of the namespace, and some more, have outgrown the table."""
     sql = "SELECT count(*), coalesce(sum(length(predicate) + length(content)), 0) FROM lexemes WHERE namespace = ?"
     ((memories, characters),) = rows(connection, sql, namespace)
     memories += len(more)
@@ -269,7 +269,7 @@ class Recent:
         ]
 
     def counts(self, lexemes: Sequence[str]) -> npt.NDArray[np.uint32]:
-        """How often each of the lexemes, a row each, occurs in each of the documents, packed."""
+        """Number of times each of the lexemes, a row each, occurs in each of the documents, packed."""
         counts = np.zeros((len(lexemes), len(self.memories)), dtype=np.uint32)
         for weight, joined, ends in self._fields:
             for place, lexeme in enumerate(lexemes):
@@ -388,7 +388,7 @@ class IndexStatistics(NamedTuple):
 
 
 def index_of(connection: apsw.Connection, namespace: int, sessions: bool) -> IndexStatistics | None:
-    """The index of a namespace; None where it is small and has none."""
+    """The index of a namespace; None if it is small and has none."""
     sql = "SELECT documents, lexemes, version FROM corpora WHERE namespace = ? AND sessions = ?"
     for documents, lexemes, version in rows(connection, sql, namespace, int(sessions)):
         return IndexStatistics(Corpus(documents, lexemes), version)
@@ -480,7 +480,7 @@ def _scored(
 
 
 def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:
-    """A filter with the memories of its types in place of the types, where these are few."""
+    """A filter that names the memories of its types instead of the types, if these are few."""
     of = f"FROM memories WHERE namespace = ? AND type IN ({', '.join('?' * len(keep.types))})"
     if rows(connection, f"SELECT 1 {of} LIMIT 1 OFFSET {RARE}", namespace, *keep.types):
         return keep

@@ -27,7 +27,7 @@ K1, B = 1.2, 0.75
 """The constants of BM25, those of SQLite's FTS5."""
 
 MIN_IDF = 1e-6
-"""What a lexeme counts that more than half of all documents have."""
+"""Weight of a lexeme that more than half of all documents have."""
 
 LAST_CHARACTER = "\U0010ffff"
 """Comes after every character of a lexeme."""
@@ -42,7 +42,7 @@ class Document(NamedTuple):
     content: str
 
     def counts(self) -> dict[str, int]:
-        """How often each of its lexemes occurs, in both fields."""
+        """Number of times each of its lexemes occurs, in both fields."""
         return packed_counts(self.predicate.split(), self.content.split())
 
     def lexemes(self) -> set[str]:
@@ -50,7 +50,7 @@ class Document(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """What BM25 knows of all documents together."""
+    """The numbers that BM25 needs of all documents together."""
 
     documents: int
     lexemes: int
@@ -126,7 +126,7 @@ def checksums(connection: apsw.Connection, namespace: int) -> dict[int, tuple[in
 
 
 def read_latest(connection: apsw.Connection, namespace: int, term: int, most: int) -> list[int]:
-    """The last rows of a term, as many as are asked for where there are, the last one first."""
+    """The last rows of a term, as many as asked for if there are so many, the last one first."""
     found: list[int] = []
     for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first DESC", (namespace, term)):
         found += unpack(data)[len(found) - most :, 0][::-1].tolist()
@@ -194,7 +194,7 @@ def _joined(connection: apsw.Connection, namespace: int, term: int, tail: Tail |
 
 
 def _insert(connection: apsw.Connection, namespace: int, term: int, data: bytes) -> Tail:
-    """Put postings of older rows where they belong; gives the last block."""
+    """Puts postings of older rows in their places; gives the last block."""
     new = unpack(data)
     for first, known, group in _by_block(connection, namespace, term, new[:, 0].tolist()):
         both = np.concatenate([unpack(known), new[np.isin(new[:, 0], group)]])
@@ -349,7 +349,7 @@ def terms_of(
 
 
 def wrong_statistics(connection: apsw.Connection, namespace: int) -> int:
-    """How many lexemes and corpora differ from those of the documents."""
+    """Number of lexemes and corpora whose numbers differ from those of the documents."""
     of_lexeme: dict[tuple[int, str], list[int]] = {}
     for sessions, *row in connection.execute(
         "SELECT sessions, memory, length, predicate, content FROM documents WHERE namespace = ?", (namespace,)

@@ -87,10 +87,10 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
 
 
 def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> tuple[Rows, Floats]:
-    """Where the `depth` vectors with the greatest product stand, ties by memory and part, and their products.
+    """Positions of the `depth` vectors with the greatest product, ties by memory and part, and their products.
 
-    Only those at `positions` count. Products of equal vectors may differ in the last bit by where they stand, so ties
-    are decided by six digits.
+    Only those at `positions` count. Products of equal vectors may differ in the last bit by position, so ties are
+    decided by six digits.
     """
     if (len(arrays.ids) if positions is None else len(positions)) > PLAIN:
         positions = _possible(arrays, vector, depth, positions)
@@ -154,7 +154,7 @@ def _in_halves(work: Callable[[int, int], None], size: int, alone: int) -> None:
 
 
 def _least_of_best(scores: Floats, depth: int) -> np.float32:
-    """The score of the `depth`-th best. It is no less than the `depth`-th best of the best of each block."""
+    """The score of the `depth`-th best, at least that of the `depth`-th best among the best of each block."""
     size = min(MAX_BLOCK, len(scores) // (4 * depth))
     if size >= MIN_BLOCK:
         blocks = len(scores) // size
@@ -214,7 +214,7 @@ class CodeArrays(Columns):
 
 
 def likely_nearest(arrays: CodeArrays, vector: Vector, depth: int, positions: Rows | None = None) -> Rows:
-    """Where the vectors stand that may be among the `depth` nearest; only those at `positions` count."""
+    """Positions of the vectors that may be among the `depth` nearest; only those at `positions` count."""
     code, scale, _ = coded(vector[None, :])
     halves: list[tuple[Rows, Floats]] = []
     size = len(arrays.ids) if positions is None else len(positions)

@@ -27,7 +27,7 @@ from fivefold.values.reports import Finding
 
 _TABLE = re.compile(r"lex_(\d+)(_sessions)?")
 _LENGTH = "length({0}) - length(replace({0}, ' ', '')) + ({0} <> '')"
-"""How many lexemes a column has, which spaces separate."""
+"""SQL for the number of lexemes of a column, which spaces separate."""
 
 
 def move_all(connection: apsw.Connection) -> None:
@@ -69,7 +69,7 @@ def _documents(table: str, namespace: int, sessions: int) -> str:
 # The copies that an upgrade of the schema leaves next to a store: as private as the store, and not for ever.
 
 KEPT_DAYS = 30
-"""How many days a copy stays. It has all memories of its time, also those that were forgotten since."""
+"""Number of days that a copy stays. It has all memories of its time, also those that were forgotten since."""
 
 
 def make_copy(location: str, version: int) -> Path:
@@ -113,7 +113,7 @@ def tidy(location: str) -> None:
 
 
 def check_copies(location: str) -> Iterator[Finding]:
-    """Name the copies, and whether others can read them who cannot read the store; nothing where there are none."""
+    """Names the copies, and says if people who cannot read the store can read them; nothing if there are none."""
     copies = copies_of(location)
     if not copies:
         return

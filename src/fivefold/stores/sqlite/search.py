@@ -70,7 +70,7 @@ def _nearest(space: VectorSpace, where: VectorField, depth: int, kept: str = ":k
 
 
 def _source(space: VectorSpace, arm: Arm, where: VectorField, keep: Kept) -> str:
-    """What an arm finds, as a table of row, score and rank; sessions are found by turns that no filter narrows."""
+    """The hits of an arm, as a table of row, score and rank; sessions are found by turns that no filter narrows."""
     depth, among, kept = (texts_for(arm.depth), ALL, "NULL") if arm.sessions else (arm.depth, keep, ":kept")
     best = _nearest(space, where, depth, kept)
     if where in SIDES:
@@ -171,7 +171,7 @@ shown AS MATERIALIZED (
 FROM shown l CROSS JOIN reached r ON r.place = l.place
 WHERE l.before < :enough {_BEST_FIRST}
 """
-"""The same among the memories that a filter leaves, by the condition `kept`: each entity gives its latest ones."""
+"""The walk among the memories that a filter leaves, by the condition `kept`: each entity gives its latest ones."""
 
 
 @cache
@@ -222,7 +222,7 @@ class SqliteScope(ReadScope):
             return connection.execute(sql, values).fetchall()
 
     def find(self, search: Callable[[apsw.Connection, int], list[Answer]]) -> list[Answer]:
-        """What a search finds, given a connection and the namespace's key; nothing where the namespace is new."""
+        """The answers of a search, given a connection and the namespace's key; empty if the namespace is new."""
         key = self.key()
         if key is None:
             return []

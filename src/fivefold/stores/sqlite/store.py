@@ -180,7 +180,8 @@ class SqliteStore:
             self.recalls.add(key, recall)
 
     def checkpoint(self) -> None:
-        """After a removal: deleted text leaves the write-ahead log too; where a reader needs it, in the background."""
+        """Call after a removal: deleted text leaves the write-ahead log too; if a reader needs it, in the
+        background."""
         if not self.connections.in_memory:
             remove_copies(self.location)
             self._erasure.erase()
@@ -189,7 +190,7 @@ class SqliteStore:
         return self._erasure.state()
 
     def maintain(self) -> Iterator[MaintenanceResult]:
-        """Give the query planner fresh statistics where it asks for them."""
+        """Gives the query planner fresh statistics if it asks for them."""
         self._must_be_writable()
         with self.connections.writer() as connection:
             with transaction(connection):

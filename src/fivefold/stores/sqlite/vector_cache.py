@@ -43,7 +43,7 @@ class CachedVectors:
         self.last_id = 0
         self.removals = 0
         self.in_order = True
-        """Whether the rows of the memories rise, each once."""
+        """True if the rows of the memories rise, each once."""
         self.lock = threading.Lock()
 
     @property
@@ -142,10 +142,10 @@ SMALL = 5_000
 """A namespace up to this size is cached in memory from its first recall, a larger one from its second."""
 
 CACHE_BYTES = 1 << 30
-"""How many bytes of vectors all namespaces together may cache; the least recently used go first."""
+"""Maximum bytes of vectors that all namespaces together may cache; the least recently used go first."""
 
 UNPACKED = 32 * codes.BLOCK
-"""Up to this many vectors without a code are read with the codes; where there are more, the file is scanned."""
+"""Maximum number of vectors without a code that are read with the codes; if there are more, the file is scanned."""
 
 Key = tuple[int, VectorField]
 Build = Callable[[VectorSpace, VectorField], None]
@@ -153,7 +153,7 @@ Build = Callable[[VectorSpace, VectorField], None]
 
 
 class VectorCache:
-    """Which namespaces are cached in memory, within one budget for all."""
+    """The namespaces cached in memory, within one budget for all."""
 
     def __init__(self) -> None:
         self.build: Build | None = None
@@ -213,7 +213,7 @@ class VectorCache:
         return cached.patterns(vector, size, keep)
 
     def vectors(self, connection: apsw.Connection, space: VectorSpace, memories: Sequence[int]) -> dict[int, Vector]:
-        """The vectors of these memories, from memory where they are cached as they are."""
+        """The vectors of these memories, from memory if the cached ones are current."""
         with self._lock:
             cached = self._cached.get((space.key, "full"))
         known: dict[int, Vector] = {}
@@ -257,7 +257,7 @@ class VectorCache:
     def _empty(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField, size: int, seen: bool
     ) -> CachedVectors | CodedVectors | None:
-        """How a field of that size is cached; None where the file is scanned."""
+        """An empty cache for a field of that size; None if the file is scanned."""
         if size <= codes.exact_limit(space.dimension):
             fits = (size <= SMALL or seen) and size * space.dimension * 4 <= CACHE_BYTES
             return CachedVectors(space.dimension) if fits else None

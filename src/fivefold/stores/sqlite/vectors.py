@@ -179,16 +179,17 @@ def _of_field(
 # ids of vectors are never used again, and each removal of a vector is counted in the file.
 
 CACHE_BYTES = 128 << 20
-"""How many bytes of token vectors all namespaces together may cache; the least recently used namespace goes first."""
+"""Maximum bytes of token vectors that all namespaces together may cache; the least recently used namespace goes
+first."""
 
 ENTRY_BYTES = 200
-"""What an entry takes in addition to its token vectors, about."""
+"""Approximate size of an entry in addition to its token vectors."""
 
 _REMOVALS = (
     "SELECT coalesce(sum(r.count), 0) FROM spaces s LEFT JOIN removals r ON r.space = s.key "
     f"AND r.field IN ({CARRIERS[0]}, {CARRIERS[1]}) WHERE s.key = ? GROUP BY s.key"
 )
-"""How often a vector with token vectors was removed from a space; nothing where the space is gone."""
+"""Number of times a vector with token vectors was removed from a space; nothing if the space is gone."""
 
 
 @dataclass(slots=True)
@@ -223,7 +224,7 @@ class TokenCache:
     def _known(
         self, connection: apsw.Connection, space: int, passages: Sequence[Part]
     ) -> tuple[int | None, dict[Part, bytes]]:
-        """How often vectors were removed from the space, None where it is gone, and what is cached as it is now."""
+        """Number of removals from the space, None if it is gone, and the cached token vectors that are current."""
         removals = number(connection, _REMOVALS, space)
         with self._lock:
             cached = self._spaces.get(space)
@@ -303,7 +304,8 @@ class SqliteVectorWriter(VectorWriter):
         self._drop_where(row, f"s.state = :state AND v.field IN ({codes})", state=state)
 
     def drop_stray_vectors(self) -> None:
-        """Also all vectors of a memory whose passages do not agree, and all of them if one is damaged."""
+        """Removes vectors of no memory, all vectors of a memory whose passages do not agree, and all of them if one is
+        damaged."""
         self.write_waiting()
         checksums.begin_again(self._connection, self._txn.key)
         names = [name for name in checksums.tables(self._connection) if name.startswith(("vec_", "vectors", "tokens"))]
