@@ -26,10 +26,11 @@ PACKAGES := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 FRAMEWORKS := $(VENV)/frameworks/.ready
 CREWAI := $(VENV)/crewai/.ready
 FRAMEWORK_EXTRAS := anthropic,autogen,google-adk,langgraph,pydantic-ai
-FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk langgraph pydantic_ai))
+FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk langgraph pydantic_ai suites))
 ADAPTER_EXAMPLES := 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
 # Frameworks warn of their own imports.
 SUITE_OPTIONS := -W ignore::DeprecationWarning -W ignore::ImportWarning
+AWAITED := -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function
 
 EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
@@ -54,7 +55,7 @@ test: $(DEV) browser
 # Each framework's own suite, or its own classes, over its adapter; and the examples of docs/adapters.md.
 test-adapters: $(FRAMEWORKS) $(CREWAI)
 	$(FRAMEWORKS:.ready=)bin/python -m mypy src/fivefold/adapters
-	$(FRAMEWORKS:.ready=)bin/python -m pytest $(SUITE_OPTIONS) $(FRAMEWORK_TESTS) $(ADAPTER_EXAMPLES)
+	$(FRAMEWORKS:.ready=)bin/python -m pytest $(SUITE_OPTIONS) $(AWAITED) $(FRAMEWORK_TESTS) $(ADAPTER_EXAMPLES)
 	$(CREWAI:.ready=)bin/python -m pytest $(SUITE_OPTIONS) tests/adapters/test_crewai.py $(ADAPTER_EXAMPLES)
 
 # One thread for each of two processes: the matrices are too small to share.
@@ -122,7 +123,7 @@ endef
 
 # Half a minute and 110 MB. Model clients, servers and databases of the frameworks are left out: nothing here reaches a network.
 $(FRAMEWORKS): $(DEV)
-	$(call new_environment,-e '.[$(FRAMEWORK_EXTRAS)]' langchain-tests langmem)
+	$(call new_environment,-e '.[$(FRAMEWORK_EXTRAS)]' cryptography langchain-tests langmem)
 	@touch $@
 
 # CrewAI wants older versions of pydantic, openai and mcp than the others, and 835 MB of which its memory uses little:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from fivefold.engine import Engine
 from tests.adapters import APART, is_here
 
 collect_ignore = [f"test_{module}.py" for module in APART if not is_here(module)]
+if find_spec("langchain_tests") is None:
+    collect_ignore.append("test_suites.py")
 
 FACTS = [
     {"id": "badge", "content": "My badge ID is E-47821", "speaker": "user", "event_at": "2025-01-06T09:00:00Z"},

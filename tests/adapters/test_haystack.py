@@ -13,9 +13,10 @@ from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 
 import fivefold
-from fivefold.adapters.haystack import FivefoldRetriever
+from fivefold.adapters.haystack import FivefoldMemoryStore, FivefoldMemoryWriter, FivefoldRetriever
 from fivefold.engine import Engine
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, NotFound
+from tests.support.hostile import HOSTILE, assert_harmless
 
 pytestmark = pytest.mark.slow
 
@@ -95,3 +96,66 @@ def test_async_runs_go_side_by_side(facts: Engine) -> None:
         return list(await asyncio.gather(*(retriever.run_async(query) for query in ("tea", "badge", "ferns"))))
 
     assert [found["documents"][0].id for found in asyncio.run(ask())] == ["tea", "badge", "fern"]
+
+
+SAID = [
+    ChatMessage.from_system("Be brief."),
+    ChatMessage.from_user("The hall lamp is broken", meta={"room": "hall", "floor": 1}),
+    ChatMessage.from_assistant("I will call the electrician."),
+    ChatMessage.from_user("The boiler is loud", name="Ines", meta={"room": "cellar", "floor": -1}),
+    ChatMessage.from_assistant(" "),
+]
+
+
+def test_a_memory_store_keeps_users_apart(tmp_path: Path) -> None:
+    with fivefold.store(tmp_path / "memory.db", embedder="wordllama") as shared:
+        store = FivefoldMemoryStore(shared, recipe="lexical")
+        assert len(store.add_memories(messages=SAID, user_id="ana")) == 4
+        assert store.add_memories(messages=SAID, user_id="ana") == []
+        store.add_memories(messages=[ChatMessage.from_user("The lamp is new")], user_id="ben")
+        found = store.search_memories(query="which lamp is broken?", top_k=1, user_id="ana")
+        assert [(message.text, message.meta["room"], message.meta["rank"]) for message in found] == [
+            ("The hall lamp is broken", "hall", 1)
+        ]
+        assert shared.namespace("ana").recall("lamp", k=1, recipe="lexical")[0].memory.speaker == "user"
+        for query in (None, "lamp or boiler"):
+            filters = {"field": "meta.floor", "operator": "<", "value": 0}
+            (below,) = store.search_memories(query=query, filters=filters, user_id="ana")
+            assert below.text == "The boiler is loud"
+            (by_name,) = store.search_memories(query=query, filter="speaker:Ines", user_id="ana")
+            assert by_name.meta["id"] == below.meta["id"]
+        assert len(store.search_memories(user_id="ana", top_k=3)) == 3
+        store.delete_memory(below.meta["id"], user_id="ana")
+        with pytest.raises(NotFound):
+            store.delete_memory(below.meta["id"], user_id="ana")
+        store.delete_all_memories(user_id="ana")
+        assert store.search_memories(user_id="ana") == store.search_memories(query="lamp") == []
+        assert len(store.search_memories(query="lamp", user_id="ben")) == 1
+        store.add_memories(messages=[ChatMessage.from_user(text) for text in HOSTILE])
+        for message in (*store.search_memories(top_k=20), *store.search_memories(query="tea", top_k=20)):
+            assert_harmless(str(message.text))
+        with pytest.raises(InvalidInput, match="unknown option 'filtre'"):
+            store.search_memories(query="lamp", filtre="speaker:ana")
+        with pytest.raises(InvalidInput, match="unknown option 'filtre'"):
+            FivefoldMemoryStore(shared, filtre="speaker:ana")  # type: ignore[call-arg]
+
+
+def test_a_writer_in_a_saved_pipeline_adds_what_is_new(tmp_path: Path) -> None:
+    with fivefold.store(tmp_path / "memory.db", embedder="wordllama") as shared:
+        made = Pipeline()
+        made.add_component("writer", FivefoldMemoryWriter(FivefoldMemoryStore(shared, k=3)))
+        given: dict[str, Any] = {"messages": SAID[1:3], "user_id": "ana", "session_id": "s"}
+        assert made.run({"writer": given}) == {"writer": {"memories_written": 2}}
+        again = Pipeline.loads(made.dumps(), allowed_modules=["fivefold.adapters.haystack"])
+        writer: Any = again.get_component("writer")
+        try:
+            assert writer.memory_store.options == {"k": 3}
+            grown = {**given, "messages": SAID[1:]}
+            assert asyncio.run(again.run_async({"writer": grown})) == {"writer": {"memories_written": 1}}
+        finally:
+            writer.memory_store.store.close()
+        assert [(turn.speaker, turn.content) for turn in shared.namespace("ana").turns("s")] == [
+            ("user", "The hall lamp is broken"),
+            ("assistant", "I will call the electrician."),
+            ("Ines", "The boiler is loud"),
+        ]

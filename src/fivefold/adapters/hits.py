@@ -175,13 +175,13 @@ def storable(text: str) -> str:
 
 def original_metadata(text: str, framework: str, original: Json) -> Json:
     """Metadata that keeps what a library gave, with the digest of the text that belongs to it."""
-    return {framework: original, f"{framework}_digest": _digest(text)}
+    return {framework: original, f"{framework}_digest": digest(text)}
 
 
 def original_of(memory: Memory, framework: str) -> Json | None:
     """What a library gave; None if the memory came from elsewhere or its text has changed since."""
     original = memory.metadata.get(framework)
-    same = memory.metadata.get(f"{framework}_digest") == _digest(memory.content)
+    same = memory.metadata.get(f"{framework}_digest") == digest(memory.content)
     return original if same and isinstance(original, dict) else None
 
 
@@ -211,7 +211,7 @@ def remember_each(engine: Engine, records: Sequence[Json]) -> None:
 
 def _distinct(record: Json) -> Json:
     text = f"{record['content']}\n({record['id']})"
-    stamps = {name: _digest(text) for name in record["metadata"] if name.endswith("_digest")}
+    stamps = {name: digest(text) for name in record["metadata"] if name.endswith("_digest")}
     return {**record, "content": text, "metadata": {**record["metadata"], **stamps}}
 
 
@@ -298,7 +298,8 @@ class AsyncChatSession(AsyncCalls[ChatSession]):
     clear = writing(ChatSession.clear)
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """A short name for a text."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 

@@ -12,12 +12,13 @@ from fivefold.values.serialize import Json
 
 try:
     from agents import TResponseInputItem
+    from agents.memory.session import SessionABC
     from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 except ImportError as error:
     raise MissingExtra("the OpenAI Agents adapter", "openai-agents") from error
 
 
-class FivefoldSession:
+class FivefoldSession(SessionABC):
     """The items of one conversation, for `Runner.run(…, session=…)`. Reads and writes run in threads."""
 
     session_settings: SessionSettings | None = None
