@@ -389,6 +389,37 @@ def block(
 
 
 @bench.command()
+def qa(
+    file: Annotated[Path, typer.Argument(help="A JSON file of LoCoMo or LongMemEval with the expected answers")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the answers; the same folder goes on with a run")],
+    model: Annotated[str, typer.Option("--model", help="Answers, at OPENAI_BASE_URL with OPENAI_API_KEY")],
+    judge: Annotated[str | None, typer.Option("--judge", help="Judges the answers [default: the same model]")] = None,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of each block")] = 2_500,
+    limit: LimitOption = None,
+    seed: SeedOption = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, help="Questions that are asked side by side")] = 4,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, whatever it costs")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Have your own model answer questions from the engine's blocks, and judge the answers: accuracy by kind."""
+    from fivefold_bench.qa import Cost, QaOptions, run_qa
+
+    def agree(cost: Cost) -> bool:
+        typer.echo(
+            f"{cost.questions:,} questions: {cost.calls:,} calls, about {cost.prompt_tokens:,} tokens of prompts and "
+            f"{cost.answer_tokens:,} of answers",
+            err=True,
+        )
+        return yes or typer.confirm("Ask them?", err=True)
+
+    options = QaOptions(model, judge or model, budget, limit, seed)
+    report = run_qa(file, out, options, jobs, agree, progress=sys.stderr.isatty())
+    if report is None:
+        raise typer.Exit(1)
+    _tell(as_json, report.to_dict(), lambda views: views.show_qa(report, out))
+
+
+@bench.command()
 def diff(
     a: Annotated[Path, typer.Argument(help="results.json of a run run with --out")],
     b: Annotated[Path | None, typer.Argument(help="results.json of another [default: the same]")] = None,

@@ -111,7 +111,7 @@ def _read(path: Path, spool: Spool) -> list[Asked]:
     """All questions in the order of the file; the turns of their sessions go to the spool."""
     asked: list[Asked] = []
     seen: set[str] = set()
-    for number, value in enumerate(_questions(path, spool), 1):
+    for number, value in enumerate(read_questions(path, spool), 1):
         fields = Fields.of(f"{path.name}, question {number}", value)
         id = fields.name("question_id")
         if id in seen:
@@ -127,7 +127,7 @@ def _read(path: Path, spool: Spool) -> list[Asked]:
     return asked
 
 
-def _questions(path: Path, spool: Spool) -> Iterator[object]:
+def read_questions(path: Path, spool: Spool) -> Iterator[object]:
     """The questions of a file: a list of them, or an object with the sessions of all apart from the questions."""
     with open_file(path) as file:
         stream = JsonStream(file, path.name)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fivefold_bench.load import LoadReport
     from fivefold_bench.measures import Measure
     from fivefold_bench.peers.report import PeerReport
+    from fivefold_bench.qa import QaReport
 
 WIDE = 120
 """From here on headings stand on one line."""
@@ -81,6 +82,23 @@ def show_blocks(report: BlockReport, out: Path | None) -> None:
         line(title(rows), "bold")
         figure_table("recipe", COLUMNS, table_rows(rows), spared=frozenset())
     _end([f"embedder {report.embedder}", *report.notes], f"results, table and plot in {out}" if out else "")
+
+
+def show_qa(report: QaReport, out: Path) -> None:
+    """Accuracy, tokens and times by kind of question."""
+    _title(f"{report.data}: answers of {report.model}, judged by {report.judge}, blocks of {report.budget:,} tokens")
+    columns = ("kind", "questions", "right", "accuracy", "context tokens", "prompt tokens", "recall ms", "answer s")
+    rows = [
+        (
+            *(item.kind, f"{item.questions:,}", f"{item.right:,}", f"{item.accuracy:.1%}"),
+            *(f"{item.context_tokens:,.0f}", f"{item.prompt_tokens:,.0f}", f"{item.recall_ms:.0f}", item.answer_s),
+        )
+        for item in report.results
+    ]
+    terminal.table(columns, rows, right=columns[1:])
+    unjudged = report.results[-1].unjudged
+    notes = [*report.notes, *([f"answers without a verdict, counted nowhere: {unjudged}"] if unjudged else [])]
+    _end(notes, f"every answer is in {out / 'answers.jsonl'}")
 
 
 def _title(text: str) -> None:
