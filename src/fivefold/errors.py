@@ -43,8 +43,8 @@ class FivefoldError(Exception):
 class InvalidInput(FivefoldError, ValueError):
     """A value from the caller cannot be used; nothing was changed.
 
-    `field` names the value by its path, such as `importance`, `tags[1]` or `fusion.k`, None where no single value is
-    wrong. `other` is a field that the reason ends with. `statement` is what the message says where it is not just the
+    `field` names the value by its path, such as `importance`, `tags[1]` or `fusion.k`, None if the fault is not in a
+    single value. `other` is a field that the reason ends with. `statement` is the message, if that is not just the
     field and the reason.
     """
 
@@ -64,7 +64,7 @@ class InvalidInput(FivefoldError, ValueError):
         super().__init__(reason, advice=advice, call=call)
 
     def within(self, whole: str) -> InvalidInput:
-        """The same error, said of a part of something: a line of a file, a recipe, a record of a batch."""
+        """Returns this error for a part of something: a line of a file, a recipe, a record of a batch."""
         return InvalidInput(self.reason, field=self.field, statement=f"{whole}: {self}")
 
     def _statement(self, field: Callable[[str], str]) -> str:
@@ -73,7 +73,7 @@ class InvalidInput(FivefoldError, ValueError):
 
 
 class InvalidFile(InvalidInput):
-    """A file cannot be read as what it should be; `place` says where in it the fault is, such as a value's."""
+    """A file cannot be read as its format demands; `place` says which part is at fault, such as a value's."""
 
     def __init__(
         self, file: object, fault: str | InvalidInput, *, place: str = "", advice: str = "", call: Call | None = None
@@ -85,7 +85,7 @@ class InvalidFile(InvalidInput):
         super().__init__(reason, field=field, advice=advice, call=call)
 
     def renamed(self, file: str) -> InvalidFile:
-        """The same fault, in a file that its user knows by another name; an empty name is left out."""
+        """Returns this error for a file that its user knows by another name; an empty name is left out."""
         return InvalidFile(file, self.fault, place=self.place, advice=self.advice, call=self.call)
 
     def _statement(self, field: Callable[[str], str]) -> str:
@@ -237,7 +237,7 @@ class ReadOnly(StoreError):
 class QueueFull(FivefoldError):
     """So much waits to be stored that no more is accepted for now; nothing of the write was kept.
 
-    `waiting` is None where all namespaces together are the reason: how much others have is not said.
+    `waiting` is None if all namespaces together are the reason: the number of other namespaces' writes stays private.
     """
 
     def __init__(self, waiting: int | None, limit: int, unit: str = "records") -> None:
@@ -252,7 +252,7 @@ class QueueFull(FivefoldError):
 
 
 class DiskFull(StoreError):
-    """There is no room left; the write was undone."""
+    """The disk is full; the write was undone."""
 
 
 class StoreClosed(StoreError):

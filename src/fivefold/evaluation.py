@@ -1,4 +1,5 @@
-"""Questions with known answers, asked of a recipe: what is found where, what is refused, whether chances are true."""
+"""Questions with known answers, asked of a recipe: measures what it finds, what it refuses, and whether its chances are
+true."""
 
 from __future__ import annotations
 
@@ -192,11 +193,11 @@ class Outcome:
 
 
 Figures = Mapping[str, float | None]
-"""Figures by name; None where there is no question to measure it by, or the recipe does not say."""
+"""Figures by name; None if there is no question to measure it by, or the recipe does not say."""
 
 
 def outcome(question: Question, ranking: Sequence[str], found: bool | None, chances: Sequence[float]) -> Outcome:
-    """How a question was answered."""
+    """Measures the answer to a question."""
     ids = ranking[:K]
     rank, stale = place_of(ids, question.relevant), place_of(ids, question.stale)
     expected = frozenset(question.relevant)
@@ -219,13 +220,13 @@ def place_of(ranking: Sequence[str], wanted: Iterable[str]) -> int:
 
 
 def chances_of(hits: Iterable[Hit]) -> tuple[float, ...]:
-    """The chance of each hit, or nothing where a recipe gives none."""
+    """The chance of each hit; empty if a recipe gives none."""
     chances = [hit.chance for hit in hits]
     return tuple(chance for chance in chances if chance is not None) if None not in chances else ()
 
 
 def overall_figures(outcomes: Sequence[Outcome]) -> Figures:
-    """Hits over all that can be answered, freshness, completeness, and whether the word "no" is said where it should.
+    """Hits over all that can be answered, freshness, completeness, and the share of "no" answers that are right.
 
     `never` is the share of questions never answered that are recognised, `refused` that of the others wrongly refused.
     """
@@ -287,7 +288,7 @@ class Calibration(Value):
 
 
 def calibrate(outcomes: Iterable[Outcome]) -> Calibration | None:
-    """Over the first five hits of every question; None where no hit has a chance."""
+    """Calibration over the first five hits of every question; None if no hit has a chance."""
     pairs = [pair for each in outcomes for pair in list(zip(each.chances, each.right, strict=False))[:JUDGED]]
     if not pairs:
         return None
@@ -319,7 +320,7 @@ class Miss(Value):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Value):
-    """How one recipe answers the questions of a file; `misses` are all of them, the worst first."""
+    """The measured answers of one recipe to the questions of a file; `misses` are all of them, the worst first."""
 
     life: str
     recipe: str
@@ -369,7 +370,7 @@ def evaluate(
 
 
 def _miss(question: Question, outcome: Outcome, answer: Recall, texts: Mapping[str | None, str]) -> Miss | None:
-    """What is wrong with an answer, the gravest first; None where it is as expected."""
+    """The gravest fault of an answer; None if it is as expected."""
     if outcome.kind == NEVER:
         why = "nothing answers it, and the answer does not say so" if outcome.found is not False else ""
     elif outcome.rank == NOWHERE:

@@ -33,7 +33,7 @@ from fivefold.values.validate import checked_name
 
 @dataclass(slots=True)
 class Activity:
-    """When a store was last read or written by one of its engines, by the clock that never goes back."""
+    """Times at which the engines of this process last read or wrote a store, by the clock that never goes back."""
 
     last: float = 0.0
 
@@ -109,7 +109,7 @@ class Namespace:
             self.embedder()
 
     def check_embedder(self) -> Iterator[Finding]:
-        """A finding where the vectors are those of a model that this version no longer has."""
+        """A finding if the vectors are those of a model that this version no longer has."""
         pinned = self.reader.search.vector_space()
         if pinned is not None and pinned.embedder in RETIRED:
             detail = f"this version no longer has {pinned.embedder}; a repair or the next write makes new vectors"
@@ -140,7 +140,7 @@ class Namespace:
             ) from None
 
     def get(self, id: str) -> Memory:
-        """The memory with that id; NotFound where there is none."""
+        """The memory with that id; raises NotFound if there is none."""
         try:
             memory = self.reader.memories.get(checked_name(id, "id"))
         except InvalidInput:

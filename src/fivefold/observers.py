@@ -22,7 +22,7 @@ _log = logging.getLogger("fivefold")
 
 
 class _Engine(Protocol):
-    """What an observer learns of the engine that writes: its store and its namespace."""
+    """An observer's view of the engine that writes: its store and its namespace."""
 
     store: Store
     namespace: str

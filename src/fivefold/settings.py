@@ -49,7 +49,7 @@ FilterText = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(TimeSettings):
-    """What is not set keeps its default. How fuzzy spans of time are read stands in `TimeSettings` (R8)."""
+    """Settings of a namespace; each has a default. The reading of fuzzy spans of time is set in `TimeSettings` (R8)."""
 
     timezone: Annotated[Zone, About("The zone of days, months and years")] = "UTC"
     widen_below: Annotated[

@@ -24,23 +24,23 @@ WRITES = 0.3
 """The share of calls that write."""
 
 TICK_S = 0.001
-"""How long the task that watches the event loop sleeps; by what it wakes up later, the loop was blocked."""
+"""Sleep of the task that watches the event loop; if it wakes up later, the loop was blocked."""
 
 IDLE_S = 2.0
-"""How long the loop is watched before the tasks begin."""
+"""Time for which the loop is watched before the tasks begin."""
 
 ALLOWED_MS = 50.0
 """The longest that the loop may be blocked."""
 
 MAX_FAILURES = 5
-"""How many errors are shown."""
+"""Maximum number of errors shown."""
 
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class CallFigure(Value):
-    """How long one kind of call took for the task that awaited it, its turn among the others included."""
+    """Time of one kind of call for the task that awaited it, its turn among the others included."""
 
     call: str
     count: int
@@ -52,7 +52,7 @@ class CallFigure(Value):
 
 @dataclass(frozen=True, slots=True)
 class AsyncReport(Value):
-    """What many tasks came to."""
+    """The result of many tasks."""
 
     tasks: int
     seconds: float
@@ -66,18 +66,18 @@ class AsyncReport(Value):
     """The longest that the event loop was blocked."""
     blocked_p99_ms: float
     idle_most_ms: float
-    """The same before the tasks began: what the machine itself does."""
+    """Longest block of the loop before the tasks began: the machine's own part."""
     failures: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was lost and nothing failed."""
+        """True if nothing was lost and nothing failed."""
         return not (self.lost or self.errors)
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What the tasks have done so far."""
+    """Counts of the tasks so far."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: {"recall": [], "remember": []})
     written: list[str] = field(default_factory=list)

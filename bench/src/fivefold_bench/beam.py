@@ -26,7 +26,7 @@ from fivefold_bench.locomo import APART, ASKED_AFTER
 
 CHAT = "chat.json"
 SHORTENED = "chat_trunecated.json"
-"""A conversation cut to its size; BEAM's own code prefers it where it is there."""
+"""A conversation cut to its size; BEAM's own code prefers it if it is there."""
 
 PROBES = "probing_questions.json"
 UNANSWERABLE = "abstention"
@@ -41,7 +41,7 @@ NOTES = {
 
 DATE = "%B-%d-%Y"
 BATCH_APART = timedelta(days=1)
-"""From one batch to the next where the file gives no date."""
+"""Time from one batch to the next if the file gives no date."""
 
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -42,7 +42,7 @@ MAX_JOBS = 61
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a benchmark is run. `recipes` is a list with commas, or all; without one an ablation runs by itself."""
+    """Options of a benchmark. `recipes` is a list with commas, or all; without one an ablation runs by itself."""
 
     recipes: str | None = None
     overrides: Mapping[str, object] = field(default_factory=dict)

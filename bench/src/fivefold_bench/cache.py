@@ -27,7 +27,7 @@ BATCH = 256
 """Texts embedded between two commits: what a killed run loses at most."""
 
 READ = "#read"
-"""What the name of a model ends in where a passage was read with what was said before."""
+"""Suffix of a model's name if a passage was read with the text before it."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS vectors (
     pin TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (pin, hash))"""
@@ -64,7 +64,7 @@ class CachedEmbedder:
         self.misses = 0
         """Texts the model embedded."""
         self.calls = 0
-        """How often vectors of texts or a question's reading were asked for."""
+        """Number of requests for vectors of texts or for a question's reading."""
         self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
         self._process = 0
@@ -136,7 +136,7 @@ class CachedEmbedder:
         return f"{self.pin}{_weights(self.pin)}"
 
     def _read(self, connection: apsw.Connection, wanted: tuple[str, list[bytes]]) -> dict[bytes, bytes]:
-        """What is stored; what has another length than the model's vectors is made and written again."""
+        """The stored vectors; one of another length than the model's is made and written again."""
         pin, keys = wanted
         found = {}
         for key in keys:
@@ -205,7 +205,8 @@ class CachedEmbedder:
 
 
 class CachedTokenEmbedder(CachedEmbedder):
-    """The same for an embedder that gives token vectors: passages are read once, questions once in a process."""
+    """Caches the vectors of an embedder that gives token vectors: passages are read once, questions once in a
+    process."""
 
     def __init__(self, inner: TokenEmbedder, path: str | Path | None = None) -> None:
         super().__init__(inner, path)

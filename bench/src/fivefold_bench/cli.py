@@ -144,13 +144,13 @@ def counts_of(sizes: str) -> tuple[int, ...]:
 
 
 def _held(item: Measure, largest: int) -> Measure:
-    """What is measured without memories, such as a model, has a bar when any size has one."""
+    """A measure without memories, such as a model's, is held to its bar if any size has one."""
     return replace(item, bar="", ok=None) if (item.memories or largest) < HELD_FROM else item
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkOptions:
-    """What runs, on how many questions, and how it is scored."""
+    """Options for the recipes, the number of questions, and the scores."""
 
     recipes: RecipesOption = None
     overrides: SetOption = None
@@ -185,7 +185,7 @@ EverydaySeedOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class EverydayOptions:
-    """What runs, and where its files go."""
+    """Options for the recipes, and the folder of the files."""
 
     recipes: RecipesOption = None
     overrides: SetOption = None
@@ -338,7 +338,7 @@ BlockSeedOption = Annotated[int | None, typer.Option("--seed", help="Draws the q
 
 @dataclass(frozen=True, slots=True)
 class BlockOptions:
-    """What runs, on how many questions of each dataset, and where its files go."""
+    """Options for the recipes, the number of questions of each dataset, and the folder of the files."""
 
     recipes: BlockRecipesOption = None
     embedder: EmbedderOption = "fivefold-minilm"
@@ -547,7 +547,7 @@ def peers(
 def verify(as_json: JsonOption = False) -> None:
     """Recompute the golden numbers of every requirement on a small built-in store.
 
-    The exit status is 1 where one of them is not what its document says.
+    The exit status is 1 if one of them differs from its document.
     """
     from fivefold_bench.golden import verify as verify_all
 

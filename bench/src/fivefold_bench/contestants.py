@@ -22,12 +22,12 @@ from fivefold.values.fields import Count, check
 from fivefold_bench.data import Dataset, Unit, by_session
 
 BASELINES = ("dense", "bm25")
-"""What these two names mean in a run: plain searches without the engine."""
+"""Plain searches without the engine, by their names in a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Who runs: a recipe, or without one the plain baseline of that name."""
+    """A recipe in a run, or without one the plain baseline of that name."""
 
     name: str
     recipe: Recipe | None = None
@@ -77,7 +77,7 @@ def _check_overrides(overrides: Mapping[str, object], recipes: Sequence[Recipe])
 
 
 def _has_place(key: str, recipe: Recipe) -> bool:
-    """Whether the part a change names is in the recipe; other mistakes are reported when the recipe is built."""
+    """True if the part that a change names is in the recipe; other mistakes are reported when the recipe is built."""
     group, _, rest = key.partition(".")
     return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
 
@@ -139,7 +139,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a baseline found for each question, the milliseconds each search took, and the texts of the first hits."""
+    """The hits of a baseline for each question, the milliseconds each search took, and the texts of the first hits."""
 
     name: str
     hits: Mapping[str, Hits]

@@ -1,4 +1,4 @@
-"""What a benchmark is made of: memories to store, questions to ask, and what each should find."""
+"""Parts of a benchmark: memories to store, questions to ask, and the memories that each should find."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value lies in the file."""
+    """The place of a value in the file."""
 
     start: int
     length: int
@@ -127,7 +127,8 @@ def turn_of(id: str, content: str, role: str, session: str, index: int, event_at
 
 
 def tallied(tally: Counter[str], labels: Mapping[str, str], always: Sequence[str]) -> tuple[str, ...]:
-    """What reading a file left out or repaired, as notes; a count of nothing is told only where it always is."""
+    """Notes on everything that reading a file left out or repaired; a count of zero is noted only for a label in
+    `always`."""
     return tuple(f"{words}: {tally[what]}" for what, words in labels.items() if what in always or tally[what])
 
 

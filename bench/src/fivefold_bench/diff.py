@@ -40,7 +40,7 @@ class Change(Value):
 
 @dataclass(frozen=True, slots=True)
 class Diff(Value):
-    """What changed for every question of both runs: losses first, the worst at the top."""
+    """The change for every question of both runs: losses first, the worst at the top."""
 
     a: str
     b: str
@@ -68,7 +68,7 @@ class Line:
 
 
 def diff(a: Path, b: Path, recipes: str | None = None, metric: str = "recall@10") -> Diff:
-    """What changed from one recipe's run in `a` to another's in `b`; without names `default`, or what both have."""
+    """The change from one recipe's run in `a` to another's in `b`; without names `default`, or the one both have."""
     first, second = _recipes(a), _recipes(b)
     mine, theirs = _choose_recipes(recipes, first, second, a, b)
     before, after = _answers(a, mine), _answers(b, theirs)
@@ -108,7 +108,7 @@ def _side(line: Line, metric: str) -> Side:
 def _choose_recipes(
     recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path, second: Path
 ) -> tuple[str, str]:
-    """Which recipe of each run: those named, X for both or X,Y; else `default`, or the only one both have."""
+    """The recipe of each run: those named, X for both or X,Y; else `default`, or the only one both have."""
     if recipes is None:
         common = [name for name in a if name in b]
         if first.resolve() == second.resolve():
@@ -148,7 +148,7 @@ def _recipes(path: Path) -> list[str]:
 
 
 def _answers(path: Path, recipe: str) -> dict[str, Line]:
-    """What a recipe answered, from the file next to the results."""
+    """The answers of a recipe, from the file next to the results."""
     file = path.with_name(QUESTIONS)
     try:
         with gzip.open(file, "rt", encoding="utf-8") as lines:

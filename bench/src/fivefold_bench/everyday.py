@@ -58,7 +58,7 @@ def parts_of(part: Part) -> list[str]:
 
 LIVES = Path(__file__).with_name("everyday_data") / "lives"
 INDEX = "index.json"
-"""Which of the shipped lives are for choosing and which only report."""
+"""The file that says which shipped lives are for choosing and which only report."""
 
 
 def shipped_lives(part: Part) -> list[Path]:
@@ -89,7 +89,7 @@ CONFIDENCE = 95
 
 @dataclass(frozen=True, slots=True)
 class Difference(Value):
-    """The mean difference of hit@1 (positive: `recipe` is better), and where it lies with 95 % confidence."""
+    """The mean difference of hit@1 (positive: `recipe` is better), and its interval of 95 % confidence."""
 
     recipe: str
     against: str
@@ -165,7 +165,7 @@ class ChangeFigures(Value):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the write of the newer memory said of the older one."""
+    """The relation that the write of the newer memory reported for the older one."""
 
     case: Case
     linked: bool
@@ -226,7 +226,7 @@ EVERYONE = ",".join((*BASELINES, PLAIN[1], *RACED))
 MEASURED = Measured(("hit@1", "hit@5", "cover@10"), tested="hit@1")
 
 Outcomes = Mapping[str, Sequence[Outcome]]
-"""What became of every question, by contestant."""
+"""The outcome of every question, by contestant."""
 
 
 def run_everyday(
@@ -268,7 +268,7 @@ def run_everyday(
 
 
 def judge(run: Run) -> Outcomes:
-    """What became of every question."""
+    """The outcome of every question."""
     return {
         contestant.name: [
             outcome(question, answer.ranking, answer.found, answer.chances)
@@ -310,7 +310,7 @@ def collect(
 
 
 def reference_of(names: Sequence[str]) -> str:
-    """The recipe whose figures are shown in full: `default` where it runs, else the first that is no baseline."""
+    """The recipe whose figures are shown in full: `default` if it runs, else the first that is not a baseline."""
     recipes = [name for name in names if name not in PLAIN and name not in BASELINES]
     return "default" if "default" in names else next(iter(recipes), names[0])
 

@@ -17,7 +17,8 @@ from fivefold_bench.tables import Row, Section, ablation, markdown_sections, pla
 OVERALL = (*HITS, "cover", "fresh", "window", "list", "never", "refused", "error")
 LOW_IS_GOOD = frozenset({"refused", "error"})
 UNMARKED = frozenset({"never", "refused"})
-"""Who says "no" to everything is first in the one and last in the other, so neither has a best."""
+"""Measures without a marked best: a contestant that says "no" to everything is first in the one and last in the
+other."""
 
 DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
 CHANGES = ("person", "changes", "linked", "at least likely", "others", "falsely linked", "falsely likely")
@@ -74,7 +75,7 @@ def kinds_by_recipe(results: Json, metric: str = "hit@1") -> tuple[list[str], li
 
 
 def differences(results: Json) -> list[tuple[str, ...]]:
-    """How much better the reference is than plain vectors, with the interval."""
+    """The lead of the reference over plain vectors, with the interval."""
     return [
         (item["recipe"], item["against"], *(signed(item[name]) for name in ("difference", "low", "high")))
         for item in results["differences"]
@@ -91,7 +92,7 @@ def reliability(results: Json, name: str) -> list[tuple[str, ...]]:
 
 
 def changes(results: Json) -> list[tuple[str, ...]]:
-    """How many changes are linked when they are written, and how much else."""
+    """Number of changes that are linked when they are written, and of other links."""
     return [
         (
             *(item["person"], str(item["changes"]), share(item["linked"]), share(item["likely"])),
@@ -107,7 +108,7 @@ def suites(results: Json) -> list[tuple[str, ...]]:
 
 
 def notes(results: Json) -> Iterator[str]:
-    """What a reader of the figures should know."""
+    """Notes for a reader of the figures."""
     lives, total = results["lives"], sum(results["categories"].values())
     counted = "1 life" if len(lives["names"]) == 1 else f"{len(lives['names'])} lives"
     part = f" ({lives['part']})" if lives["part"] else ""
@@ -162,7 +163,7 @@ BAR = 0.38
 
 
 def draw(folder: Path, results: Json) -> None:
-    """Every plot as a PNG file in `folder`; without chances there is no reliability diagram."""
+    """Draws every plot as a PNG file in `folder`; without chances there is no reliability diagram."""
     by_kind, reliable = EVERYDAY_PLOTS
     hits_by_kind(folder / by_kind, results)
     if any(each["calibration"] for each in results["recipes"].values()):

@@ -1,4 +1,4 @@
-"""What the hooks of coding agents add to an agent's turn: the time from starting each command to its end.
+"""The time that the hooks of coding agents add to an agent's turn: from starting each command to its end.
 
 The commands are those that are installed, run by a shell as agents do, with the payloads that agents send, on a store
 of many memories. Between two events an agent works for a while, so that there is a pause here too, and what one event
@@ -31,13 +31,13 @@ from fivefold.text.display import bar
 from fivefold_bench.measures import Measure, VariedSample, figure, milliseconds, new_questions, write_rate
 
 LIMIT_MS = 50.0
-"""What a hook may add at the 95th percentile."""
+"""Maximum time that a hook may add at the 95th percentile."""
 
 START_S = 120.0
-"""How long the resident process may take to load."""
+"""Maximum time for the resident process to load."""
 
 PAUSE_S = 0.1
-"""Between two events, where an agent works for seconds."""
+"""Pause between two events, for which an agent works for seconds."""
 
 RARE = ("SessionStart", "sessionStart", "PreCompact", "preCompact", "SessionEnd", "sessionEnd")
 """Events that come once in ten turns here."""
@@ -77,7 +77,7 @@ class _Project:
         return done.stdout
 
     def turn(self, agent: Agent, number: int, question: str) -> None:
-        """What an agent runs in one turn."""
+        """The commands that an agent runs in one turn."""
         with self.transcript.open("a", encoding="utf-8") as file:
             # Both Claude Code's and Codex's reader understand such a line.
             line = {"type": "user", "sessionId": "bench", "message": {"role": "user", "content": question}}

@@ -31,7 +31,7 @@ QUERY_FIELDS = ("id", "namespace", "query", "relevant", "category", "now", "hist
 
 @dataclass(slots=True)
 class Known:
-    """What a namespace holds: its records, and the ids a question may name in each unit."""
+    """The contents of a namespace: its records, and the ids a question may name in each unit."""
 
     records: list[Record] = field(default_factory=list)
     ids: dict[Unit, set[str]] = field(default_factory=lambda: {unit: set() for unit in UNITS})
@@ -127,7 +127,8 @@ def _question(line: Fields, known: dict[str, Known]) -> Question:
 
 
 def plain_texts(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, str]]:
-    """What the plain baselines search: the id that counts, and the text with its speaker if that is a person."""
+    """The texts that the plain baselines search: the id that counts, and the text with its speaker if that is a
+    person."""
     for record in records:
         id = record.id if unit == "turn" else record.session_id
         if id is not None:

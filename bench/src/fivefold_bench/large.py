@@ -1,4 +1,4 @@
-"""What is measured of a namespace that is searched by codes: what they find, and how a new process begins."""
+"""Measures of a namespace that is searched by codes: the recall of the search, and the start of a new process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMPARED = 20
 
 
 def measure_large(store: SqliteStore, size: int, rounds: int) -> Iterator[Measure]:
-    """Nothing where the namespace is searched exactly."""
+    """Measures a large namespace; nothing if it is searched exactly."""
     space = store.reader("default").search.vector_space()
     assert space is not None
     if size <= codes.exact_limit(space.dimension):

@@ -42,13 +42,13 @@ class ServerFailed(FivefoldError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the clients ask."""
+    """The address that the clients ask."""
 
     url: str
     key: str | None = None
 
     def memory_mb(self) -> float | None:
-        """The memory of the server's processes by its own metrics, where they can be read."""
+        """The memory of the server's processes by its own metrics, if they can be read."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             with urlopen(Request(f"{self.url}/metrics", headers=headers), timeout=30) as answer:
@@ -126,13 +126,13 @@ class Load:
 
     @property
     def alone_s(self) -> float:
-        """How long each baseline is measured."""
+        """Time for which each baseline is measured."""
         return max(0.5, self.seconds / 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure(Value):
-    """How long one operation took for one kind of client."""
+    """Time of one operation for one kind of client."""
 
     who: str
     operation: str

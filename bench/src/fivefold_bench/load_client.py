@@ -137,12 +137,12 @@ LoadApi = EngineApi | HttpApi
 BATCH = 10
 MEET_S = 300
 MIX = {"recall": 50, "context": 5, "used": 5, "add": 25, "batch": 3, "get": 5, "list": 5, "forget": 2}
-"""How often each operation comes, in parts of all: an agent reads before it answers, and then writes the turn."""
+"""Number of each operation, in parts of all: an agent reads before it answers, and then writes the turn."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What a client did: milliseconds of each operation, what failed, and what must be there now."""
+    """A client's record: milliseconds of each operation, failures, and the memories that must be there now."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -267,7 +267,7 @@ _meeting: list[Barrier] = []
 
 
 def meet_at(barrier: Barrier) -> None:
-    """Where the clients' processes wait for each other."""
+    """Makes the clients' processes wait for each other."""
     _meeting.append(barrier)
 
 

@@ -36,7 +36,7 @@ _TURN = re.compile(r"D:?(\d+):(\d+)")
 
 
 def load(path: str | Path) -> Dataset:
-    """One namespace a conversation, one memory a turn; malformed evidence is repaired where it can be."""
+    """One namespace a conversation, one memory a turn; malformed evidence is repaired if it can be."""
     memories: dict[str, list[Record]] = {}
     questions: list[Question] = []
     tally: Counter[str] = Counter()

@@ -27,10 +27,10 @@ POOL = "longmemeval"
 
 DATE = "%Y/%m/%d (%a) %H:%M"
 UNANSWERABLE = "_abs"
-"""How the ids of questions end that no session answers."""
+"""Ending of the ids of questions that no session answers."""
 
 MEASURES = tuple(f"{name}@{k}" for k in (5, 10) for name in ("recall_any", "recall_all", "ndcg_any"))
-"""What LongMemEval's own script prints of a retrieval, and the recall that others report."""
+"""The measures that LongMemEval's own script prints of a retrieval, and the recall that others report."""
 
 UNMARKED = "no turn is marked by has_answer, so only sessions can be scored"
 
@@ -46,7 +46,7 @@ _PARTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """A session of a haystack: when it began, where its turns wait, and how many there are to index."""
+    """A session of a haystack: its beginning, the file in which its turns wait, and the number to index."""
 
     where: str
     id: str
@@ -238,7 +238,7 @@ def _memories(spool: Spool, sessions: Sequence[StoredSession]) -> LazyList[Recor
 
 
 def _plain(spool: Spool, sessions: Sequence[StoredSession], unit: Unit) -> LazyList[tuple[str, str]]:
-    """What the user said, under the session; where turns count, everything that was said."""
+    """The user's text, under the session; if turns count, all text."""
 
     def make() -> list[tuple[str, str]]:
         turns = _records(spool, sessions)

@@ -1,4 +1,4 @@
-"""What every measurement of speed shares: a figure, a corpus written, a call timed."""
+"""Parts that every measurement of speed shares: a figure, a corpus written, a call timed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Readings = tuple[Matrix, list[bytes]]
 
 WORDS = 30
 SESSION = 20
-"""Words of a turn and turns of a session where writing with the model is measured."""
+"""Words of a turn and turns of a session for writing with the model."""
 
 PARTS = 100
 """A filter on `metadata.part` leaves one in so many notes."""
@@ -101,7 +101,7 @@ FACTS = (
     ("{} drives an old red tractor.", "What does {} drive?"),
     ("{} was born in Tromsø.", "Where was {} born?"),
 )
-"""What is known of a person, and the question that it answers."""
+"""Facts about a person, and the question that each answers."""
 
 
 def facts(count: int, *, known: bool) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ class VariedSample:
     dimension = 384
 
     def __init__(self, real: Readings | None = None) -> None:
-        """`real` are the sample's readings where they are at hand; else they are made once."""
+        """`real` are the sample's readings if they are at hand; else they are made once."""
         self._given = real
         self.exact = False
 
@@ -180,7 +180,7 @@ ANSWERED, UNANSWERED = "recall default, a memory answers", "recall default, no m
 
 @dataclass(frozen=True, slots=True)
 class Fit(Value):
-    """How an extrapolated figure came about: the sizes of the fit, its slopes, and those between the last two sizes."""
+    """The basis of an extrapolated figure: the sizes of the fit, its slopes, and those between the last two sizes."""
 
     sizes: tuple[int, ...]
     slope_p50: float
@@ -193,7 +193,7 @@ class Fit(Value):
 class Measure(Value):
     """One figure, its limit, and whether it meets the limit. Only times have a tail; only extrapolated ones a fit.
 
-    `cpu` is the middle of the processor time of a call in milliseconds, all threads together, where it is measured.
+    `cpu` is the middle of the processor time of a call in milliseconds, all threads together, if it is measured.
     """
 
     what: str
@@ -227,7 +227,7 @@ def times(
 
 
 def milliseconds(call: Callable[..., object], *arguments: Any, **options: Any) -> float:
-    """What one call takes."""
+    """The time of one call."""
     start = perf_counter()
     call(*arguments, **options)
     return (perf_counter() - start) * 1000
@@ -302,7 +302,7 @@ def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Ef
 
 
 def ask_rounds(once: Callable[[str], float], rounds: int) -> list[float]:
-    """What `once` gives for the sample's questions, after a few to warm up."""
+    """The figures of `once` for the sample's questions, after a few to warm up."""
     questions = [question.query for question in sample.questions()]
     for question in questions[:WARM]:
         once(question)
@@ -310,7 +310,7 @@ def ask_rounds(once: Callable[[str], float], rounds: int) -> list[float]:
 
 
 def ask_new(once: Callable[[str], float], rounds: int) -> list[float]:
-    """The same with questions that were never asked before, so that no cached reading or score helps."""
+    """The figures of `once` for questions that were never asked before, so that no cached reading or score helps."""
     asked = [once(question) for question in new_questions(WARM + rounds)]
     return asked[WARM:]
 
@@ -323,7 +323,7 @@ RECALLS = ("recall default", WHOLE, WHOLE_LOW, "recall recall", READ_AGAIN)
 LABEL = "extrapolated, not measured"
 
 MIN_SIZES, MIN_RATIO = 3, 100
-"""How many sizes a fit needs, and how many times as large the largest must be as the smallest: two decades."""
+"""Minimum number of sizes for a fit, and minimum ratio of the largest to the smallest: two decades."""
 
 MIN_MS = 0.001
 """A time of zero has no logarithm."""
@@ -359,7 +359,7 @@ def _row(what: str, measured: Sequence[Measure]) -> Measure | None:
 def fit_times(sizes: Sequence[int], ms: Sequence[float]) -> tuple[float, float, float]:
     """The time at ten million, the slope of the fit, and the slope between the last two sizes.
 
-    The fit is a line by least squares through the logarithms. The time is no less than what the largest size took.
+    The fit is a line by least squares through the logarithms. The time is at least that of the largest size.
     """
     x, y = np.log10(sizes), np.log10(np.maximum(ms, MIN_MS))
     slope, start = (float(value) for value in np.polyfit(x, y, 1))

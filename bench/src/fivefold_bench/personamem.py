@@ -1,8 +1,8 @@
 """PersonaMem: users whose tastes change over many sessions, and questions with offered answers.
 
-The data name no turns that answer. They say how many sessions back the preference was mentioned, and every session
-begins with a system message, so that session is known: it is the gold. The offered answers give a second measure,
-`choice`, which is no accuracy of a language model.
+The data does not name the turns that answer. It says how many sessions back the preference was mentioned, and every
+session begins with a system message, so that session is known: it is the gold. The offered answers give a second
+measure, `choice`, which is not an accuracy of a language model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PREFIX = re.compile(r"^(?:user|assistant)\s*:\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One user's messages: where they wait, and the session of each, counted from 0."""
+    """One user's messages: the file in which they wait, and the session of each, counted from 0."""
 
     place: Place
     sessions: tuple[int, ...]

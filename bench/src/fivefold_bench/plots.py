@@ -142,7 +142,7 @@ def quality_latency(path: Path, results: Json) -> None:
 
 
 def raised(dots: Mapping[str, tuple[float, ...]]) -> dict[str, float]:
-    """How far up each name goes so that it covers no other name and no point, the lowest placed first."""
+    """Height of each name, so that it covers neither another name nor a point, the lowest placed first."""
     boxes = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in dots.values()]
     up = dict.fromkeys(dots, 0.0)
     for name in sorted(dots, key=lambda each: dots[each][1]):
@@ -199,7 +199,7 @@ def style(axes: Axes, title: str) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG file, or as SVG where the name says so, the same bytes each time."""
+    """Writes the figure as a PNG file, or as SVG if the name says so, the same bytes each time."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

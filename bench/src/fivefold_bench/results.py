@@ -39,7 +39,8 @@ OWN = COMPARISON_FILES | {*EVERYDAY_PLOTS, *PEER_PLOTS, *BLOCK_PLOTS}
 """Files that some run writes; a folder with others is refused."""
 
 UNFINISHED = ".unfinished-"
-"""How the folder begins in which the files are made; one that a killed run left behind is removed by the next."""
+"""Beginning of the name of the folder in which the files are made; one that a killed run left behind is removed by the
+next."""
 
 
 def check_folder(folder: Path) -> None:
@@ -61,7 +62,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _strange(folder: Path) -> Iterator[str]:
-    """What in the folder is not from an earlier run."""
+    """Files in the folder that are not from an earlier run."""
     for entry in folder.iterdir():
         if entry.name == RUNS and entry.is_dir():
             yield from (f"{RUNS}/{inner.name}" for inner in entry.iterdir() if inner.suffix != ".trec")
@@ -72,7 +73,7 @@ def _strange(folder: Path) -> Iterator[str]:
 
 
 def fill_folder(folder: Path, write: Callable[[Path], None], results: Json) -> list[Path]:
-    """What `write` puts into a new folder, each file whole or not there; results.json comes last."""
+    """The files that `write` puts into a new folder, each whole or not there; results.json comes last."""
     check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -50,9 +50,9 @@ MAX_SHOWN_CHARS = 2_000
 class Answer:
     """One recall of the run: what was found, best first, how long it took without encoding, and why.
 
-    `texts` are those of the first hits, for what is measured by reading them. `found` is whether the recall says that
-    something answers, and `chances` are those of the hits, where it gives them. `further` are the next memories of the
-    ranking, beyond the depth of the run.
+    `texts` are those of the first hits, for measures that read them. `found` is True if the recall says that something
+    answers, and `chances` are those of the hits, if it gives them. `further` are the next memories of the ranking,
+    beyond the depth of the run.
     """
 
     question: str
@@ -73,7 +73,7 @@ Ask = Callable[[str, Recipe, Sequence[Sequence[Question]]], Iterator[list[Answer
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every recall of a run has in common."""
+    """Setup that every recall of a run shares."""
 
     embedder: str
     depth: int
@@ -170,7 +170,7 @@ def runners(setup: Setup, jobs: int) -> Iterator[Ask]:
 
 
 _setup: Setup
-"""How the runs of this process are set up."""
+"""The setup for the runs of this process."""
 
 _runner: Runner | None = None
 """The runner of the store that this process asks now."""
@@ -260,7 +260,7 @@ def run_contestants(
 
 
 def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) -> Run:
-    """The run counted by session: a recipe's session stands where its first turn does; the baselines rank sessions."""
+    """The run counted by session: a recipe's session takes the place of its first turn; the baselines rank sessions."""
     dataset = run.dataset.sessions
     assert dataset is not None
     model = cached(load_embedder(choice))
@@ -286,7 +286,7 @@ def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) ->
 def _ask_recipes(
     dataset: Dataset, recipes: Mapping[str, Recipe], setup: Setup, model: Embedder, jobs: int, progress: bool
 ) -> dict[str, list[Answer]]:
-    """What every recipe answers; a store holds one group of namespaces, so that room and memory stay bounded."""
+    """The answers of every recipe; a store holds one group of namespaces, so that room and memory stay bounded."""
     found: dict[str, dict[str, Answer]] = {name: {} for name in recipes}
     with tempfile.TemporaryDirectory() as folder, runners(setup, jobs) as ask:
         for part, location, title in stored_groups(dataset, Path(folder), model, progress):

@@ -1,4 +1,4 @@
-"""How good a ranking is: recall, all, hit, precision, nDCG and MRR of every question, by ir-measures.
+"""Quality of a ranking: recall, all, hit, precision, nDCG and MRR of every question, by ir-measures.
 
 `recall@k` is R@k, the share of a question's gold found. `all@k` says whether that is the whole of it, `hit@k`, the
 core's measure, whether any is among the first k, `precision@k` is P@k, the share of the first k that is gold (F7),
@@ -34,10 +34,10 @@ LISTED = (
     *("recall@5", "recall@10", "recall@20", "all@5", "all@10", "hit@5", "hit@10"),
     *("precision@5", "precision@10", "ndcg@10", "mrr"),
 )
-"""What every results file holds."""
+"""The measures in every results file."""
 
 KINDS = ("recall", "all", "hit", "precision", "ndcg")
-"""What every further depth adds."""
+"""The measures that every further depth adds."""
 
 DEPTH = 20
 """The least depth of every recipe; `mrr` looks no further."""
@@ -169,7 +169,7 @@ def compare_all(scored: Mapping[str, Scores], against: str, seed: int) -> list[C
 
 
 def reference_recipe(overall: Mapping[str, Mapping[str, float]]) -> str:
-    """The recipe that all are compared with: `default` where it runs, else the best by recall@10."""
+    """The recipe that all are compared with: `default` if it runs, else the best by recall@10."""
     return "default" if "default" in overall else max(overall, key=lambda name: overall[name]["recall@10"])
 
 
@@ -190,7 +190,7 @@ def p_value(gaps: Numbers, seed: int, rounds: int = ROUNDS) -> float:
 
 
 def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons, each p raised for how many were made at once; the order stays."""
+    """Raises each p for the number of comparisons made at once; the order stays."""
     raised: dict[int, float] = {}
     floor = 0.0
     for place, index in enumerate(sorted(range(len(comparisons)), key=lambda index: comparisons[index].p)):
@@ -259,7 +259,7 @@ def worth_of(
     seed: int,
     measured: Measured = MEASURED,
 ) -> Ablation:
-    """What every part adds."""
+    """The gain from every part."""
     parts = []
     for part in (part for part in recipe.parts() if part not in reasons):
         reduced = reduced_name(name, part)
@@ -277,7 +277,7 @@ RELEVANCE = "relevance"
 """Mean relevance of the first five hits (F7): the shipped cross-encoder's chance, from 0 to 1, that a text answers."""
 
 CHOICE = "choice"
-"""Whether the right one of the offered answers is nearest to the first five hits."""
+"""The measure that says if the right one of the offered answers is nearest to the first five hits."""
 
 PATIENCE = 600.0
 """Seconds that one question's texts may take."""
@@ -310,7 +310,7 @@ def choose(
     model: Embedder,
     progress: bool = False,
 ) -> tuple[Values, dict[str, float]]:
-    """Whether each contestant's hits favour the right answer, and whether the question alone does (no memory)."""
+    """Says if each contestant's hits favour the right answer, and if the question alone does (no memory)."""
     found: Values = {name: {} for name in answers}
     alone: dict[str, float] = {}
     with bar("Choosing answers", len(questions), show=progress) as advance:
@@ -326,6 +326,6 @@ def choose(
 
 
 def _favours(options: Matrix, texts: Matrix, right: int) -> float:
-    """1 where the right option has the greatest mean cosine with the texts; a tie is lost."""
+    """1 if the right option has the greatest mean cosine with the texts; a tie is lost."""
     near = (options @ texts.T).mean(axis=1)
     return float(all(near[right] > value for place, value in enumerate(near) if place != right))

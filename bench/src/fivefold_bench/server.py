@@ -1,4 +1,4 @@
-"""How fast a PostgreSQL store is, on a schema of its own that is dropped afterwards."""
+"""The speed of a PostgreSQL store, on a schema of its own that is dropped afterwards."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
 
 LIMIT_MS = 40
-"""What a recall of any recipe may take at 100,000 memories, without encoding and cross-encoder."""
+"""Maximum time of a recall of any recipe at 100,000 memories, without encoding and cross-encoder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """How many namespaces and memories there are, how many clients ask at once, and for how long."""
+    """The number of namespaces, memories and clients at once, and the duration."""
 
     namespaces: int = 50
     memories: int = 500

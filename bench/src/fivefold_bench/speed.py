@@ -1,4 +1,4 @@
-"""How fast writing and recalling are, and how much room a memory takes, compared with plain sqlite-vec."""
+"""The speed of writing and recalling, and the room a memory takes, compared with plain sqlite-vec."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ MIDDLE = 10_000
 """The size up to which a whole recall has limits."""
 
 WRITTEN = 400
-"""Turns written with the model, or fewer where all namespaces are smaller."""
+"""Number of turns written with the model, or fewer if all namespaces are smaller."""
 
 LARGE = 100_000
 """The size from which the parse and its routes have limits."""
@@ -108,7 +108,7 @@ ROUTE_LIMITS = {"lexical": 8, "graph": 5, "temporal": 3, "window": 5}
 """The routes that are timed by themselves, each with its limit in ms in a large namespace."""
 
 NOW = START + 7 * LARGE * MINUTE
-"""When the questions are asked: the last memories of a large namespace lie in the week before."""
+"""Time of the questions: the last memories of a large namespace lie in the week before."""
 
 
 def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:

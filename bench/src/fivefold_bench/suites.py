@@ -75,14 +75,14 @@ def _share(suite: str, figure: str, each: Sequence[bool]) -> SuiteFigure:
 
 
 def times(suite: str, cases: Sequence[Fields], choice: str) -> list[SuiteFigure]:
-    """How many questions are read as asking about the days a person would mean."""
+    """Number of questions that are read as asking about the days a person would mean."""
     with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/times.db")) as store:
         engine = Engine(store, suite, cached(load_embedder(choice)))
         return [_share(suite, "windows as meant", [_meant(engine, case) for case in cases])]
 
 
 def _meant(engine: Engine, case: Fields) -> bool:
-    """Whether the first and the last day are those meant, or as near to them as the case allows."""
+    """True if the first and the last day are those meant, or as near to them as the case allows."""
     window = engine.understand(case.text("q"), now=case.value("now")).window
     if window is None:
         return False
@@ -93,7 +93,7 @@ def _meant(engine: Engine, case: Fields) -> bool:
 
 
 def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigure]:
-    """How often a small store says that nothing answers, and how often it answers what it can."""
+    """The share of small stores that say that nothing answers, and of those that answer if they can."""
     dataset = small_stores(stores)
     contestants, _ = contestants_for("default", {}, dataset.unit)
     answers = run_contestants(dataset, contestants, choice, K).answers["default"]
@@ -107,7 +107,8 @@ def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigu
 
 
 def restatements(suite: str, cases: Sequence[Fields], choice: str) -> list[SuiteFigure]:
-    """How often one of two texts stands for the other: those that say the same, and those that only look like it."""
+    """The share of pairs in which one text stands for the other: those that mean the same, and those that only look
+    like it."""
     with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/restatements.db")) as store:
         engine = Engine(store, suite, cached(load_embedder(choice)))
         for side in ("older", "newer"):
@@ -122,7 +123,7 @@ def restatements(suite: str, cases: Sequence[Fields], choice: str) -> list[Suite
 
 
 def _folded(engine: Engine, number: int, question: str) -> bool:
-    """Whether one text of a pair is among the hits, and stands for the other."""
+    """True if one text of a pair is among the hits, and stands for the other."""
     pair = {f"older-{number}", f"newer-{number}"}
     stands = [{hit.memory.id, *(one.id for one in hit.folded)} for hit in engine.recall(question, k=K)]
     return any(pair <= each for each in stands)

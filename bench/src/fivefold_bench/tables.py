@@ -10,7 +10,7 @@ from fivefold_bench.contestants import BASELINES
 from fivefold_bench.scores import RELEVANCE
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "precision@5", "ndcg@10", "mrr", RELEVANCE)
-"""The columns of every table; further depths add their recall. Relevance is there where it was measured."""
+"""The columns of every table; further depths add their recall. Relevance is there if it was measured."""
 
 FIVE_STAGE_MS = 28.0
 """From call to answer, as the five-stage document reports it (F7)."""
@@ -22,7 +22,7 @@ REPORTED = {
     "dense": ("  published, cosine alone", (0.38, 0.42, 0.19, 45.0)),
     "five-stage": ("  published, five stages", (0.88, 0.72, 0.716, FIVE_STAGE_MS)),
 }
-"""What the five-stage document reports of cosine alone and of itself (F7); the last is milliseconds."""
+"""The figures that the five-stage document reports of cosine alone and of itself (F7); the last is milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Section:
     """A table under its title on a page and its heading in a terminal.
 
     With `left` it is plain, so many columns after the first to the left; else it holds figures, and some of them are
-    spared where there is little room, unless it is `narrow`.
+    spared if there is little room, unless it is `narrow`.
     """
 
     title: str
@@ -72,7 +72,7 @@ def reported(results: Json) -> tuple[list[str], list[Row]]:
 
 
 def five_stage(results: Json) -> tuple[list[str], list[Row]] | None:
-    """What the five-stage document reports, here and there (F7); None where one of the two did not run.
+    """The figures of the five-stage document, here and there (F7); None if one of the two did not run.
 
     From call to answer is the middle of the recalls and the middle of the encoding of a question.
     """
@@ -115,7 +115,7 @@ WORTHS = ("part", "recall@5", "recall@10", "ndcg@10", "better", "worse", "p")
 
 
 def ablation(results: Json, worths: Sequence[str] = WORTHS) -> list[tuple[str, ...]]:
-    """What each part is worth; one the recipe cannot do without has no figures."""
+    """The gain from each part; one the recipe cannot do without has no figures."""
     return [
         (
             item["part"],
@@ -129,7 +129,7 @@ def ablation(results: Json, worths: Sequence[str] = WORTHS) -> list[tuple[str, .
 
 
 def notes(results: Json) -> Iterator[str]:
-    """What a reader of the figures should know."""
+    """Notes for a reader of the figures."""
     total = sum(results["categories"].values())
     encode = max(each["latency_ms"]["encode"]["p50"] for each in results["recipes"].values())
     yield (
@@ -198,7 +198,8 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]
 
 
 def _rows(values: dict[str, list[float]], times: int) -> list[Row]:
-    """The best of each column is marked, except in the columns of times: speed without quality is no merit."""
+    """Rows with the best of each column marked, except in the columns of times: speed without quality is not a
+    merit."""
     contested = len(next(iter(values.values()), [])) - times
     best = [max(row[place] for row in values.values()) for place in range(contested)]
     return [

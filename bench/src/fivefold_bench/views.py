@@ -1,4 +1,4 @@
-"""How what is measured looks in a terminal."""
+"""Shows measurements in a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms", *SPARED_FIR
 
 
 def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None:
-    """All tables, then what to know about them, then where the files are."""
+    """Shows all tables, then the notes on them, then the paths of the files."""
     if results["by_session"]:
         line("by turn", "bold")
     _show_sections(tables.sections(results))
@@ -294,7 +294,7 @@ def show_golden(checked: Checked) -> None:
 
 
 def show_verified(rows: Sequence[Checked]) -> None:
-    """How many requirements and numbers there are, and which of them fail."""
+    """The number of requirements and numbers, and those that fail."""
     ids = dict.fromkeys(checked.id for checked in rows)
     wrong = dict.fromkeys(checked.id for checked in rows if not checked.ok)
     ends = f"not as they should be: {', '.join(wrong)}" if wrong else "all as they should be"

@@ -51,7 +51,7 @@ COMMAND_MODULES = (
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
 ADDRESSES = ("postgresql://", "postgres://")
-"""How a store on a server is named; all else is a path."""
+"""Beginnings of the address of a store on a server; all else is a path."""
 
 
 def named_store(path: str | None) -> str | None:
@@ -131,7 +131,7 @@ Begin with:
 
 fivefold -h lists all commands, fivefold recall -h explains one.
 fivefold --install-completion completes them in your shell."""
-"""Where to begin, shown when no command is named."""
+"""First steps, shown if no command is named."""
 
 
 def _version(show: bool) -> None:
@@ -222,7 +222,7 @@ def _hint(args: list[str]) -> None:
 
 
 def _close_output() -> None:
-    """What is still buffered has nowhere to go; without this, Python complains when it ends."""
+    """Drops buffered output, which has nowhere to go; without this, Python complains when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -249,7 +249,7 @@ def opened(store: str | None, namespace: str, **options: Any) -> Iterator[Engine
 
 
 def list_namespaces(engine: Engine) -> tuple[str, ...]:
-    """The namespaces of the store; only this one where a role of least rights may not list them."""
+    """The namespaces of the store; only this one if a restricted role may not list them."""
     try:
         return engine.namespaces()
     except StoreError:

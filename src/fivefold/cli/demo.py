@@ -62,7 +62,7 @@ def demo(
 
 
 def _next(store: str | None, namespace: str) -> list[str]:
-    """Commands to copy: whole lines that work where this one did."""
+    """Commands to copy: whole lines that work in the same place as this one."""
     name = called()
     place = f"--store {shlex.quote(store or 'me.db')}"
     option = f" --namespace {shlex.quote(namespace)}" if store and namespace != "default" else ""
@@ -78,7 +78,7 @@ def _next(store: str | None, namespace: str) -> list[str]:
 
 
 def called() -> str:
-    """How to call this command again: by its name where the shell finds it so, else as it was called."""
+    """The way to call this command again: by its name if the shell finds it so, else as it was called."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{shlex.quote(sys.orig_argv[0])} -m fivefold"

@@ -25,7 +25,7 @@ train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_a
 app.add_typer(train, name="train")
 
 TRAINING = Path("training/weights/train.py")
-"""What a checkout has and an installed package has not."""
+"""Path of the training script, which a checkout has and an installed package has not."""
 
 NEEDED = ("torch", "onnx", "onnxscript")
 """The packages of the extra `train`."""
@@ -117,7 +117,7 @@ def checkout() -> Path:
 
 @train.command()
 def reranker(space: SpaceOptions) -> None:
-    """Learn from feedback which memories are used; it serves only where it wins on feedback it has not seen."""
+    """Learn from feedback which memories are used; it serves only if it wins on feedback it has not seen."""
     with space.reading() as engine:
         verdict = engine.train_reranker(progress=sys.stderr.isatty())
     space.show(verdict, lambda _: say(verdict.describe()))
@@ -139,13 +139,13 @@ def reset(space: SpaceOptions) -> None:
 
 
 def lines(learned: LearnedFromUse) -> dict[str, str]:
-    """What was learned in a line for each part, as `stats` shows it."""
+    """The learned parts, a line for each, as `stats` shows them."""
     reranker = learned.reranker.describe() if learned.reranker is not None else f"off: {learned.reason}"
     return {"learned reranker": reranker, "learned weights": _correction(learned.weights)}
 
 
 def _correction(adaptation: Adaptation) -> str:
-    """What the predicted weights are multiplied by, before they are scaled to add up to 1."""
+    """The factors of the predicted weights, before these are scaled to add up to 1."""
     feedback = terminal.counted(adaptation.count, "feedback", "feedbacks")
     if not adaptation.count:
         return "as predicted: no feedback on recalls that predict them"

@@ -77,7 +77,7 @@ def reembed(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Move a namespace to another embedding model; interrupted, it goes on where it stopped."""
+    """Move a namespace to another embedding model; an interrupted run continues when it is run again."""
     with space.reading() as engine:
         pin = engine.reembed(embedder, progress=sys.stderr.isatty())
         count = engine.stats().vectors

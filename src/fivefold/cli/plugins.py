@@ -17,7 +17,7 @@ from fivefold.errors import PluginError
 from fivefold.values.registry import plugin, plugin_names
 
 ABSENT = {"bench": "fivefold-bench", "recipes.verify": "fivefold-bench"}
-"""Commands of packages of our own, and the package to install where one is missing."""
+"""Commands of packages of our own, and the package to install if one is missing."""
 
 
 def name_of(info: CommandInfo) -> str | None:

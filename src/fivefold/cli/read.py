@@ -30,7 +30,7 @@ HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An e
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """How a question is answered."""
+    """Options for the way a question is answered."""
 
     recipe: RecipeOption = "default"
     overrides: SetOption = None
@@ -53,7 +53,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions(PlanOptions):
-    """How a question is answered, and which recent turns come with the answer."""
+    """Options for the way a question is answered, and for the recent turns that come with the answer."""
 
     recent: Annotated[
         int | None,

@@ -136,7 +136,7 @@ def _letters(recipe: Recipe) -> set[str]:
 
 
 def _warnings(recipe: Recipe) -> Iterator[str]:
-    """What a reader of the recipe should know before its answers surprise."""
+    """Warnings for a reader of the recipe, before its answers surprise."""
     if not any(stage.name in REPLACED for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)):
         yield (
             "A memory that was replaced counts as one that holds: no stage of this recipe lowers it (N5). "
@@ -278,7 +278,7 @@ def to_toml(recipe: Recipe) -> str:
 
 
 def _stage_table(stage: Any) -> dict[str, Any]:
-    """A stage's constants, and its effort where that is not the stage's own."""
+    """A stage's constants, and its effort if that is not the stage's own."""
     effort = {} if stage.effort == STAGES[stage.name].effort else {"effort": stage.effort}
     return {"name": stage.name, **constants(stage.constants), **effort, "ids": stage.ids}
 

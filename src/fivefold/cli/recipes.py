@@ -29,7 +29,7 @@ SetOption = Annotated[
 ]
 
 STILL: dict[str, object] = {"select.noise.sigma": 0}
-"""What makes a recipe with noise answer the same each time."""
+"""Settings that make a recipe with noise answer alike each time."""
 
 
 @recipes.command("list")
@@ -98,7 +98,7 @@ def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False)
 
 
 def is_still(recipe: Recipe) -> bool:
-    """Whether its noise is turned off."""
+    """True if its noise is turned off."""
     return any(stage.name == "noise" and not stage.constants.sigma for stage in recipe.select)
 
 

@@ -21,7 +21,7 @@ HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class AddressOptions:
-    """Where the server listens, and who may call it from a browser."""
+    """Options for the server's address, and the browser pages that may call it."""
 
     host: Annotated[str, typer.Option("--host", help="Address to listen on; other than loopback it needs keys")] = (
         "127.0.0.1"
@@ -39,7 +39,7 @@ class AddressOptions:
 
 @dataclass(frozen=True, slots=True)
 class LimitOptions:
-    """How much one request may hold, and how many may come."""
+    """Limits on the size of one request, and on the number of requests."""
 
     max_body: Annotated[int, typer.Option("--max-body", min=1_000, help="Bytes in one body")] = 10_000_000
     max_import: Annotated[int, typer.Option("--max-import", min=1_000, help="Bytes in one import")] = 100_000_000
@@ -58,7 +58,7 @@ class LimitOptions:
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What the server reports about its work."""
+    """Options for the server's reports about its work."""
 
     log_format: Annotated[str, typer.Option("--log-format", help="json, plain, or auto: plain in a terminal")] = "auto"
     log_level: Annotated[

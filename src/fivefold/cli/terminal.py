@@ -1,4 +1,4 @@
-"""How memories, recalls and reports look in a terminal, and as plain text when piped."""
+"""Shows memories, recalls and reports in a terminal, and as plain text when piped."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def next_page(page: Page[Any]) -> None:
-    """How to see the rest of a list, if there is any."""
+    """The way to see the rest of a list, if there is any."""
     if page.cursor is not None:
         hang("", f"more with --cursor {page.cursor}", "dim")
 
@@ -121,13 +121,13 @@ def memory(item: Memory) -> None:
 
 
 def links(items: Sequence[Link], lead: str = "") -> None:
-    """What it replaces, repeats or equals, and the reverse."""
+    """The memories it replaces, repeats or equals, and the reverse."""
     for link in items:
         hang(lead, f"{link.source} {link.label} {link.target}: {brief(link.why)}", "yellow", further=4)
 
 
 def memories(page: Page[Memory], full: bool = False) -> None:
-    """One line each where there is room, else the text below its origin."""
+    """One line each if there is room, else the text below its origin."""
     if console.width >= WIDE:
         rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in page]
         table(("date", "speaker", "type", "id", "text"), rows)
@@ -140,7 +140,7 @@ def memories(page: Page[Memory], full: bool = False) -> None:
 
 
 def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:
-    """What there is, what use has taught, and the other namespaces."""
+    """The contents, the learned parts, and the other namespaces."""
     sessions = figures.by_kind.get("session", 0)
     remembered = f"{figures.memories - sessions:,} remembered"
     whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
@@ -157,7 +157,7 @@ def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str])
 
 
 def report(done: Report, read: Memory | None = None) -> None:
-    """What a write did, in a few lines; for a single memory also what was read out of it."""
+    """The result of a write, in a few lines; for a single memory also the facts read out of it."""
     line(
         f"{len(done.stored):,} stored, {len(done.merged):,} merged, {len(done.superseded):,} superseded, "
         f"{len(done.linked):,} linked" + (f", {len(done.quarantined):,} in quarantine" if done.quarantined else "")
@@ -229,7 +229,7 @@ def show_recall(answer: Recall, full: bool = False, verbose: bool = False, zone:
 
 
 def marked_text(hit: Hit, full: bool) -> Text:
-    """The memory, whole or in brief; a word that met one of the question is underlined, and bold where it is near."""
+    """The memory, whole or in brief; a word that matches the question is underlined, and bold if it is near."""
     content, match = hit.memory.content, hit.passage
     words = match.words if match else ()
     segments = mark_words(content, words) if full else marked_line(content, match, SHOWN)
@@ -266,7 +266,7 @@ def when_and_who(memory: Memory, zone: tzinfo = UTC) -> str:
 
 
 class Arithmetic:
-    """Bars for the routes of a recall, on one line for each hit where the terminal is wide enough for all of them."""
+    """Bars for the routes of a recall, on one line for each hit if the terminal is wide enough for all of them."""
 
     def __init__(self, answer: Recall) -> None:
         shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
@@ -293,7 +293,7 @@ def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iter
 
 
 def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
-    """The same below each other, in columns."""
+    """Prints a hit's bars below each other, in columns."""
     evidence, steps = hit.candidate.evidence, hit.candidate.steps
     widths = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
     names = min(max(widths, default=0), console.width // 2)
@@ -318,13 +318,13 @@ def _bar(item: Evidence, best: float, room: int) -> str:
 
 
 def _room(hit: Hit) -> int:
-    """How long each bar may be for the whole of a hit's evidence to stand on one line."""
+    """Maximum length of each bar for the whole of a hit's evidence to stand on one line."""
     figures = Text("  ").join(_parts(hit, 1.0, 0, {})).cell_len
     return min(BAR, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
 
 
 def _company(hit: Hit, full: bool) -> None:
-    """What speaks for a session, the turns a recipe brings along with a hit, and what it stands for."""
+    """The evidence for a session, the turns that a recipe brings along with a hit, and the duplicates it stands for."""
     if hit.support is not None:
         ranks = ", ".join(f"{route} #{rank}" for route, rank in hit.support.best_turn_routes.items())
         turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")
@@ -393,7 +393,7 @@ _ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
 
 
 def show_explanation(answer: Recall, full: bool = False, still: bool = False) -> None:
-    """What `Recall.explain()` says, wrapped to the terminal, words that met marked, and the models that had a say.
+    """Prints `Recall.explain()`, wrapped to the terminal, matched words marked, and the models that took part.
 
     `still` says that noise was left out.
     """
@@ -457,7 +457,7 @@ def _styled(line: str, text: str, colours: Mapping[str, str]) -> Text:
 
 
 def show_answer(found: Recall, zone: tzinfo) -> None:
-    """The memories that answer, best first; where nothing seems to, in one line."""
+    """The memories that answer, best first; if nothing seems to, one line that says so."""
     if not found.found:
         line(f"  {NOT_FOUND}", "yellow")
     else:
@@ -468,7 +468,7 @@ def show_answer(found: Recall, zone: tzinfo) -> None:
 
 
 def show_remembered(report: Report, replaced: Sequence[Memory], come: Sequence[Hit], zone: tzinfo) -> None:
-    """What became of a line, and what comes to mind with it."""
+    """The result for a remembered line, and the memories it calls to mind."""
     line("  remembered" if report.stored else "  known already", "dim")
     for memory in replaced:
         quote("  no longer so: ", brief(memory.content), "yellow")

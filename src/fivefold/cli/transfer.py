@@ -124,7 +124,7 @@ def _is_new(store: str | None) -> bool:
 
 @contextmanager
 def _source(file: Path) -> Iterator[Path]:
-    """What can be read more than once: `file` itself, or a copy of a stream."""
+    """A file that can be read more than once: `file` itself, or a copy of a stream."""
     if str(file) == "-":
         with _copy(sys.stdin.buffer, "standard input") as path:
             yield path
@@ -139,7 +139,7 @@ def _source(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def _copy(stream: BinaryIO, name: str) -> Iterator[Path]:
-    """What `stream` holds as a file; errors name it, not the copy."""
+    """Copies `stream` to a file; errors name the stream, not the copy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream"
         with path.open("wb") as file:

@@ -257,7 +257,7 @@ def quarantine(
 # Commands for how long memories live: pin, unpin, sweep, health.
 
 SHOWN = 20
-"""How many memories of a sweep are named."""
+"""Maximum number of memories of a sweep that are named."""
 
 
 @app.command()
@@ -303,7 +303,7 @@ def health(
         int, typer.Option("--unused-days", min=0, help="For how many days it may wait for its first use")
     ] = 30,
     soon_days: Annotated[
-        int, typer.Option("--soon-days", min=0, help="How many days ahead it is said what expires")
+        int, typer.Option("--soon-days", min=0, help="Days ahead for which expiring memories are listed")
     ] = 7,
     examples: Annotated[int, typer.Option("--examples", min=0, help="How many of each are named")] = 3,
     link_repeats: Annotated[

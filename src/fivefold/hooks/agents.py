@@ -1,4 +1,4 @@
-"""The coding agents: where each keeps its hooks, which events it has, and how an entry of its configuration looks."""
+"""The coding agents: the place of each one's hooks, its events, and the form of an entry in its configuration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Agent:
     name: str
     title: str
     folder: str
-    """Where its configuration lies, in the user's home folder and in a project."""
+    """Folder of its configuration, in the user's home folder and in a project."""
     user_file: str
     project_file: str
     home_variable: str | None
-    """The variable that names the user's folder where it is another one."""
+    """The variable that names the user's folder if it is another one."""
     events: tuple[str, ...]
     grouped: bool
-    """Whether an event has groups, each with a list of hooks, or a plain list of hooks."""
+    """True if an event has groups, each with a list of hooks; false for a plain list of hooks."""
 
     def config_file(self, project: Path | None = None) -> Path:
         """The file with the hooks of the user, or of a project."""
@@ -37,7 +37,7 @@ class Agent:
         return (Path(home) if home else Path.home() / self.folder) / self.user_file
 
     def entry(self, command: str) -> Json:
-        """What stands in the list of an event."""
+        """The entry in the list of an event."""
         if not self.grouped:
             return {"command": command, "timeout": TIMEOUT_S}
         hook = {"type": "command", "command": command, "timeout": TIMEOUT_S}

@@ -64,7 +64,8 @@ def main(arguments: list[str]) -> None:
 
 
 def project_folder(agent: str, payload: bytes) -> str:
-    """Where the agent works. Cursor runs hooks of the user in its own folder and names the project elsewhere."""
+    """The folder in which the agent works. Cursor runs hooks of the user in its own folder and names the project
+    elsewhere."""
     named = os.environ.get(PROJECTS.get(agent, ""))
     if named or agent != "cursor":
         return named or os.getcwd()
@@ -86,7 +87,7 @@ def namespace_of(folder: str) -> str:
 
 
 def repository(folder: str) -> str:
-    """The folder that all worktrees of a repository share; `folder` itself where there is no repository."""
+    """The folder that all worktrees of a repository share; `folder` itself if there is no repository."""
     own = path = os.path.realpath(folder)
     while True:
         git = os.path.join(path, ".git")
@@ -120,7 +121,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _worktree_setting(config: str) -> str:
-    """Where the configuration of a submodule's repository says that its files are; empty if it does not."""
+    """The folder that the configuration of a submodule's repository names for its files; empty if it names none."""
     if not os.path.isfile(config):
         return ""
     for line in _read(config).splitlines():
@@ -152,7 +153,7 @@ def spool(event: bytes) -> None:
 
 
 def _has_transcript(payload: bytes) -> bool:
-    """Whether the payload names a transcript, which has the prompt too; a parser would take time to load."""
+    """True if the payload names a transcript, which has the prompt too; a parser would take time to load."""
     _, found, rest = payload.partition(b'"transcript_path"')
     return bool(found) and rest.lstrip(b" \t\r\n:").startswith(b'"')
 
@@ -236,7 +237,7 @@ def start_resident(state: str) -> None:
 
 
 def _time_left(setting: str, default: int) -> float:
-    """How long an answer may take; the system says in hundredths of a second when the process began."""
+    """Seconds left for an answer; the system says in hundredths of a second when the process began."""
     given = os.environ.get("FIVEFOLD_HOOK_WAIT_MS")
     limit = float(given or _setting(setting) or default) / 1000
     try:

@@ -37,7 +37,7 @@ _INDENT = re.compile(r"^\{\s*?\n([ \t]+)\S")
 
 @dataclass(frozen=True, slots=True)
 class FileChange(Value):
-    """A configuration file before and after; `before` is None where there is no file, `after` where none is left."""
+    """A configuration file before and after; `before` is None if there is no file, `after` if none is left."""
 
     file: str
     before: str | None
@@ -53,7 +53,7 @@ class FileChange(Value):
         return "\n".join(difflib.unified_diff(old, new, self.file, self.file, lineterm=""))
 
     def apply(self) -> None:
-        """Write the file in one step, where a link leads to and with the rights it has."""
+        """Writes the file in one step, at the target of a link and with the rights it has."""
         target = Path(self.file).resolve()
         if self.after is None:
             target.unlink(missing_ok=True)
@@ -66,7 +66,7 @@ class FileChange(Value):
 
 
 def command(agent: Agent, event: str, state: Path) -> str:
-    """What the agent runs. Python reads neither its variables nor its site packages, which would take time."""
+    """The agent's command. Python reads neither its variables nor its site packages, which would take time."""
     parts = (sys.executable, "-I", "-S", str(Path(entry.__file__).resolve()), agent.name, event, str(state))
     if event != entry.TAKING:
         return shlex.join(parts)
@@ -134,7 +134,7 @@ def _with(items: list[Any], wanted: Json | None) -> list[Any]:
 
 
 def _without_own(item: Json) -> Json | None:
-    """The entry itself where nothing in it is fivefold's, what else it holds, or None."""
+    """The entry itself if nothing in it is fivefold's, else the rest of it, or None."""
     if _own(item):
         return None
     hooks = item.get("hooks")
@@ -197,7 +197,7 @@ def _written(config: Json, before: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookStatus(Value):
-    """How things stand with the hooks of an agent."""
+    """The state of an agent's hooks."""
 
     agent: str
     file: str
@@ -207,17 +207,17 @@ class HookStatus(Value):
     """Events with a hook of another installation or another folder."""
     missing: tuple[str, ...]
     namespace: str
-    """Where the memories of this folder's repository are."""
+    """Namespace with the memories of this folder's repository."""
     settings: HookSettings
     running: bool
     waiting: int
     """Events in the spool that are not stored yet."""
     waiting_since: datetime | None
-    """When the oldest of them came."""
+    """Time at which the oldest of them came."""
     foreign: tuple[str, ...]
-    """What lies in the spool and is not an event; it is left there."""
+    """Files in the spool that are not events; they are left there."""
     late: int
-    """How often an answer did not come in time."""
+    """Number of answers that did not come in time."""
     last_error: str | None
 
 
@@ -262,7 +262,7 @@ def retry(state: State) -> Drain:
 
 
 def status(agent: Agent, file: Path, state: State, folder: Path) -> HookStatus:
-    """What is installed, and what the resident process does."""
+    """The installed hooks and the state of the resident process."""
     found = installed_events(file, agent, state.folder)
     waiting = state.events()
     lines = state.log.read_text("utf-8", "replace").splitlines() if state.log.exists() else []

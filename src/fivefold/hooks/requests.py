@@ -42,11 +42,11 @@ SHORTEST_PROMPT = 8
 """Characters of a prompt that can be a question; "yes" and "go on" are none."""
 
 WEIGHTS = {"preference": 0.3, "procedure": 0.3, "fact": 0.1}
-"""What more a memory counts by its type: what the user likes and how things are done serve any task."""
+"""Additional weight of a memory by its type: preferences and procedures serve any task."""
 
 
 def session_block(engine: Engine, settings: HookSettings) -> str:
-    """The last turns of the last session, and the memories that matter most; empty where there is nothing."""
+    """The last turns of the last session, and the memories that matter most; empty if there is nothing."""
     session = next(iter(engine.sessions(1)), None)
     last = [] if session is None else engine.last_turns(session.id, LAST_TURNS)
     seen = {turn.id for turn in last}
@@ -63,7 +63,7 @@ def session_block(engine: Engine, settings: HookSettings) -> str:
 
 
 def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id: str | None) -> str:
-    """What is remembered about a prompt, without what its own session said; empty where nothing seems to answer."""
+    """The memories about a prompt, without those of its own session; empty if nothing seems to answer."""
     question = prompt.strip()[:MAX_TEXT]
     if len(question) < SHORTEST_PROMPT or question.startswith("/"):
         return ""
@@ -89,7 +89,7 @@ WARM_UPS = (
 """Prompts of several kinds, which load what the first real one needs: models, vectors, patterns of texts."""
 
 NICENESS = 5
-"""How far storing steps back behind the hooks and the answers to prompts."""
+"""Priority by which storing steps back behind the hooks and the answers to prompts."""
 
 
 MAX_KEPT = 100
@@ -158,7 +158,7 @@ class Requests:
                 self._writing.release()
 
     def retries(self) -> bool:
-        """Whether it is time to try again what could not be stored."""
+        """True if it is time to store failed writes again."""
         return self._retry_at is not None and time.monotonic() >= self._retry_at and not self.busy
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ def _json(answer: Json) -> bytes:
 
 
 def step_back() -> None:
-    """Lower the priority of this thread, where the system has one for each thread; it cannot be raised again."""
+    """Lowers the priority of this thread, if the system has one for each thread; it cannot be raised again."""
     if sys.platform == "linux":
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
         usual = os.getpriority(os.PRIO_PROCESS, os.getpid())

@@ -1,6 +1,6 @@
 """The resident process: answers prompts over a Unix socket, stores what waits in the spool, and ends when it is idle.
 
-Its models stay loaded, so that a prompt is answered in milliseconds. A hook starts it where it is not there, and does
+Its models stay loaded, so that a prompt is answered in milliseconds. A hook starts it if it is not running, and does
 not wait for it: the first prompts may go without an answer.
 """
 
@@ -67,7 +67,7 @@ class Resident:
             self._requests.close()
 
     def _locked(self, file: int) -> bool:
-        """Whether this process is the one. It waits a little for one that is just ending."""
+        """True if this process got the lock. It waits a little for a process that is just ending."""
         end = time.monotonic() + LOCK_WAIT_S
         while time.monotonic() < end:
             try:
@@ -94,7 +94,7 @@ class Resident:
             threading.Thread(target=self._respond, args=(connection,), daemon=True).start()
 
     def _is_idle(self) -> bool:
-        """Nothing has come for a while, and nothing is being stored."""
+        """True if nothing has come for a while, and nothing is being stored."""
         if not self._loaded.is_set() or (self._requests is not None and self._requests.busy):
             self._last = time.monotonic()
         return time.monotonic() - self._last > self._idle_s
@@ -156,7 +156,7 @@ def log(state: State, message: str) -> None:
 
 
 def is_running(state: State) -> bool:
-    """Whether a resident process listens in this folder."""
+    """True if a resident process listens in this folder."""
     return send(state, b"")
 
 

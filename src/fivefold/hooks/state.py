@@ -36,7 +36,7 @@ _UNFINISHED = re.compile(r"\d{20}-\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings(Value):
-    """What the hooks of all agents go by; `hooks.json` in their folder has it."""
+    """Settings of the hooks of all agents, from `hooks.json` in their folder."""
 
     store: Annotated[
         VisibleText, About("Where memories are stored: a path or an address", left_out="`memory.db` there")
@@ -70,7 +70,7 @@ class State:
 
     @property
     def late(self) -> int:
-        """How many answers did not come in time, as the hooks have counted them."""
+        """Number of answers that did not come in time, as the hooks have counted them."""
         path = self.folder / LATE
         return path.stat().st_size if path.exists() else 0
 
@@ -126,7 +126,7 @@ class State:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether it is a file itself, not a link to one or anything that would make a reader wait."""
+    """True if it is a file itself, not a link to one or anything that would make a reader wait."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
@@ -151,7 +151,7 @@ def sole(folder: Path) -> Iterator[None]:
 
 
 def read_json(path: Path) -> Json:
-    """The object in a file; empty where there is no file."""
+    """The object in a file; empty if there is no file."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -164,7 +164,8 @@ def read_json(path: Path) -> Json:
 
 
 def read_offsets(path: Path) -> dict[str, int]:
-    """How far each transcript is read; where that is not known, it is read from its start, which adds nothing twice."""
+    """The position to which each transcript was read; an unknown one is read from its start, which adds nothing
+    twice."""
     try:
         offsets = read_json(path)
     except InvalidFile:

@@ -21,7 +21,7 @@ from fivefold.values.validate import require_object
 from fivefold.writing.messages import MessageReader
 
 CARRYING = ("UserPromptSubmit", "Stop", "beforeSubmitPrompt", "afterAgentResponse", "notify")
-"""Events that say something themselves if there is no transcript."""
+"""Events with content of their own if there is no transcript."""
 
 _SESSIONS = ("session_id", "conversation_id", "thread-id", "thread_id")
 
@@ -60,7 +60,7 @@ def session_of(agent: str, payload: Json) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain(Value):
-    """What emptying the spool came to."""
+    """The result of emptying the spool."""
 
     stored: int = 0
     """Events that are done with."""
@@ -85,7 +85,7 @@ class SpoolWriter:
         self._named: set[str] = set()
 
     def drain(self) -> Drain:
-        """Try everything that waits, as the only process. Where the store itself fails, the rest is left for later."""
+        """Stores everything that waits, as the only process. If the store itself fails, the rest is left for later."""
         with sole(self._state.spool):
             stored = new = waiting = 0
             first: str | None = None
@@ -121,7 +121,7 @@ class SpoolWriter:
         return new
 
     def _pass_over(self, names: Iterable[str], why: str) -> None:
-        """Leave what is not ours where it lies, and name it once."""
+        """Leaves foreign files in their place, and names each once."""
         for name in names:
             if name not in self._named:
                 self._named.add(name)
@@ -142,7 +142,8 @@ class SpoolWriter:
         return self._remember(event, spoken, session_of(event.agent, payload))
 
     def _store_transcript(self, event: Event, payload: Json, kind: TranscriptFormat, path: Path) -> bool:
-        """What was appended since the last time. A transcript that is not there yet comes with a later event."""
+        """Stores the lines appended since the last time. A transcript that is not there yet comes with a later
+        event."""
         if not path.is_file():
             if event.name in CARRYING:
                 self._log(f"nothing was stored of {event.agent} {event.name}: its transcript is not there")
@@ -173,7 +174,7 @@ class SpoolWriter:
 
 
 def _spoken(event: Event, payload: Json) -> list[Json]:
-    """What the payload itself says, if the agent writes no transcript."""
+    """The turns in the payload itself, if the agent writes no transcript."""
     at = event.at.isoformat()
     texts = {"user": payload.get("prompt"), "assistant": payload.get("text", payload.get("last_assistant_message"))}
     if payload.get("type") == "agent-turn-complete":

@@ -1,4 +1,4 @@
-"""What each tool takes. The descriptions are read by a model, which decides by them when and how to call."""
+"""Arguments of each tool. The descriptions are read by a model, which decides by them when and how to call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Budget = Annotated[
     int, Field(ge=200, le=MAX_TOKENS, description="Most tokens of the answer, which says what was left out")
 ]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
-"""What else a model must know to write a good memory."""
+"""Advice that a model needs to write a good memory."""
 
 IMPORTANCE = "From 0 for trivia to 1; default: read from the wording"
 OWN_ID = "Your own id; what has a known one is not stored again"
@@ -46,7 +46,7 @@ Namespace = Annotated[str | None, Field(description="Leave out for the usual one
 
 
 class Arguments(BaseModel):
-    """What all tools take."""
+    """Arguments that all tools take."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -127,7 +127,7 @@ class Handlers:
         return result
 
     def _call(self, tool: Tool, request: Any, values: dict[str, Any] | None) -> types.CallToolResult:
-        """A tool that fails says so in its result, where the model reads it and can correct the call."""
+        """A tool that fails says so in its result: the model reads it there and can correct the call."""
         try:
             answer = tool.answer(self.transport, request, values)
         except Exception as error:
@@ -198,7 +198,7 @@ class StdioTransport:
     location: str
     namespace: str | None
     everywhere: bool = False
-    """Whether namespaces other than the usual one can be named."""
+    """True if namespaces other than the usual one can be named."""
     secret: str | None = None
     embedder: str | None = None
     structured: bool = False

@@ -1,4 +1,4 @@
-"""What a tool's answer says to the model: the content first, then in one line what can be done with it."""
+"""The text of a tool's answer for the model: the content first, then in one line the possible next steps."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ FENCE = tokens(fenced("")) + 1
 """Tokens of the fence around what people and programs have said."""
 
 LINE = 300
-"""Characters of a memory where it is one of several lines."""
+"""Characters of a memory if it is one of several lines."""
 
 
 def count_fitting(lines: Iterable[str], budget: int) -> int:
-    """How many of the lines, from the first on, fit."""
+    """Number of lines, from the first on, that fit."""
     return sum(1 for _ in takewhile(lambda used: used <= budget, accumulate(tokens(line + "\n") for line in lines)))
 
 
@@ -116,7 +116,7 @@ CLOSING = 60
 
 
 def report(done: Report) -> str:
-    """What became of one remembered text. Reasons name words of memories."""
+    """The result for one remembered text. Reasons name words of memories."""
     lines = [f"Remembered as {id}." for id in done.stored]
     lines += [f"{id} waits for approval; until then no recall finds it." for id in done.quarantined]
     lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
@@ -128,7 +128,7 @@ def report(done: Report) -> str:
 
 
 def messages_report(done: Report) -> str:
-    """What became of the messages of a conversation, in one line each for what is new, known and replaced."""
+    """The result for the messages of a conversation, in one line each for new, known and replaced."""
     lines = [f"{len(done.stored)} remembered, {len(done.merged)} already known."]
     lines += (
         [f"{len(done.quarantined)} wait for approval; until then no recall finds them."] if done.quarantined else []
@@ -163,7 +163,7 @@ def forget_message(forgotten: ForgottenMemory) -> str:
 
 
 def _remains(erasure: Erasure) -> str:
-    """Where the bytes of what was forgotten may still be; nothing once they are gone."""
+    """The place where the bytes of forgotten memories may still be; empty once they are gone."""
     return "" if erasure.complete else f"\n{erasure.detail}"
 
 

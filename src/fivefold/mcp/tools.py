@@ -76,7 +76,8 @@ class Tool:
         return self.role == "reader"
 
     def definition(self, structured: bool = False) -> types.Tool:
-        """What a client is told. The schema of the value is long, and only there where the value is sent too."""
+        """The tool's definition for a client. The schema of the value is long, and included only if the value is sent
+        too."""
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -189,7 +190,7 @@ def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) 
 @tool("Forget", "writer", ForgottenMemory, destructive=True)
 def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) -> ToolResult:
     """Remove one memory and everything derived from it, for good. Call it only when the user wants something forgotten;
-    to correct a memory call remember, with supersedes where needed.
+    to correct a memory call remember, with supersedes if needed.
     """
     forgotten = ForgottenMemory(action.engine.forget(request.id), action.service.erasure())
     return ToolResult(forgotten, text.forget_message(forgotten), forgotten.memory.id)

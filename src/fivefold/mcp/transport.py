@@ -1,4 +1,4 @@
-"""What standard streams and HTTP have of their own: the service they open, and the session of a request."""
+"""The parts that differ between standard streams and HTTP: the service they open, and the session of a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SourceNumbers:
         return [name if name in known else self._id(name, known) for name in names]
 
     def lost(self, namespace: str, recall_id: str, names: Sequence[str]) -> bool:
-        """Whether some of the names are numbers unknown here: of another server, or of a recall long ago."""
+        """True if some of the names are numbers unknown here: of another server, or of a recall long ago."""
         return self._ids.get(_key(namespace, recall_id)) is None and any(map(_number, names))
 
     def _id(self, name: str, ids: Sequence[str]) -> str:
@@ -71,13 +71,13 @@ class Transport(Protocol):
     def service(self) -> Service: ...
 
     def session(self, request: Any, namespace: str | None) -> Session:
-        """Who sends the request, in the namespace it names, else in the one the transport chooses."""
+        """The sender's session, in the namespace that the request names, else in the one the transport chooses."""
 
     def is_structured(self, request: Any) -> bool:
-        """Whether results come with a structured value as well as text, and tools with its schema."""
+        """True if results come with a structured value as well as text, and tools with its schema."""
 
     def message(self, error: Exception) -> str:
-        """What went wrong in plain words; for an unexpected error only where the log says more."""
+        """The error in plain words; an unexpected error only points to the log."""
 
 
 def single_namespace(caller: Caller, default: str = "default") -> str:

@@ -116,7 +116,8 @@ class Recipe(Value):
         ),
     ] = 0.0
     name_prior: Annotated[
-        NamePrior, About("What says how often a name means each of its entities: the memories, or past questions (R7)")
+        NamePrior,
+        About("The source that says how often a name means each of its entities: the memories, or past questions (R7)"),
     ] = "memories"
 
     def to_dict(self) -> Json:

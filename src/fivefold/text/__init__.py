@@ -1,1 +1,1 @@
-"""How text is read and shown: lexemes, names, times, tokens, and what is safe on a screen."""
+"""Reads and shows text: lexemes, names, times, tokens, and text that is safe on a screen."""

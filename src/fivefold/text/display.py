@@ -13,7 +13,7 @@ from fivefold.values.validate import visible_text as visible
 __all__ = ["SHOWN", "brief", "escaped", "visible"]
 
 SHOWN = 300
-"""Characters of a memory that are shown where it is one of many."""
+"""Characters of a memory that are shown if it is one of many."""
 
 
 def brief(text: str, full: bool = False) -> str:
@@ -30,7 +30,7 @@ def escaped(text: str) -> str:
 
 OPEN, CLOSE = "<memories>", "</memories>"
 INDENT = "\n    "
-"""How each further line of a quote begins."""
+"""Beginning of each further line of a quote."""
 
 _MARK = "·"
 _LESS = "<＜﹤‹〈〈⟨❮˂ᐸ"

@@ -1,6 +1,6 @@
 """The language of a short text: by the small words that give it away (`data/languages.txt`), then by its lexicon.
 
-English comes first: a text is foreign only where next to nothing speaks for English.
+English comes first: a text is foreign only if next to nothing speaks for English.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LANGUAGES = ("de", "es", "fr", "it", "pt")
 MAX_PHRASE_WORDS = 5
 """Words of the longest phrase."""
 STEM = "~"
-"""What a stem begins with in the trained part, since stemming thousands of words takes long."""
+"""Beginning of a stem in the trained part, since stemming thousands of words takes long."""
 MIN_PART_LETTERS = 3
 """Letters of the shortest word inside a compound."""
 
@@ -116,9 +116,9 @@ STRONG, WEAK = 1.0, 0.5
 MIN_WEIGHT = 2.0
 """Weight of the small words that make a language likely."""
 ENGLISH_WEIGHT = 1.5
-"""How much an English word speaks against another language."""
+"""Weight of an English word against another language."""
 MIN_KNOWN_SHARE = 0.6
-"""Share of the words that the lexicon must know where the small words say too little."""
+"""Minimum share of the words that the lexicon must know if the small words say too little."""
 MAX_WEIGHT_GAP = 1.0
 """Languages that are this close by their small words are told apart by their lexicons."""
 
@@ -127,7 +127,7 @@ _WORD = re.compile(r"(?!(?<=['’])(?:s|t|d|m|re|ve|ll)\b)[^\W\d_]+")
 
 
 def language_of(text: str) -> str | None:
-    """The language of the text, where it is surely one of these; nothing for English and for all others."""
+    """The language of the text, if it is surely one of these; nothing for English and for all others."""
     words = _small_words(text)
     found = [weights for weights in map(_words().get, words) if weights]
     total = dict.fromkeys(LANGUAGES, 0.0)
@@ -159,7 +159,7 @@ def _by_lexicon(text: str, likely: Sequence[str], total: Mapping[str, float], su
 
 
 def _coverage(words: Sequence[str], name: str, capitals: Sequence[str]) -> float:
-    """How many words the lexicon of the language has: in full as they are, by half without accents or by stem."""
+    """Number of words that the lexicon of the language has: in full as they are, by half without accents or by stem."""
     known = lexicon(name)
     plain = [word.lower() for word in words if name == "de" or word not in capitals]
     return sum(1.0 if word in known.forms else 0.5 if known.word(word) else 0.0 for word in plain)
@@ -215,7 +215,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gloss:
-    """A text in English words, in the order of its own language, and where each came from."""
+    """A text in English words, in the order of its own language, and the source of each."""
 
     language: str
     text: str
@@ -225,7 +225,7 @@ class Gloss:
 
 
 def gloss(text: str, language: str, names: Collection[str] = ()) -> Gloss:
-    """The text in English words; `names` stay as they are, also where the language has a word of that form."""
+    """The text in English words; `names` stay as they are, even if the language has a word of that form."""
     pieces: list[Piece] = []
     further: list[str] = []
     for piece, others in _pieces(text, lexicon(language), language, names):

@@ -79,7 +79,7 @@ _WORD = rf"(?:(?![{UNSPACED}])[\w{_MARKS}])+"
 _JOINT = r"(?:://|::|[-./@:+#'’&\\~=?%])"
 _TOKEN = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]")
 _ASCII_TOKEN = re.compile(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
-"""What `_TOKEN` finds in ASCII text, found faster."""
+"""`_TOKEN` for ASCII text, which is faster."""
 
 _PARTS = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
@@ -153,7 +153,7 @@ def _unique(*words: str) -> tuple[str, ...]:
 
 
 Gender = Literal["f", "m", "n"]
-"""Whose name it is: a woman's, a man's, or either's."""
+"""The gender of a name: a woman's, a man's, or either's."""
 
 
 @cache
@@ -222,7 +222,7 @@ class Pattern:
 
     @cached_property
     def _lower(self) -> re.Pattern[str] | None:
-        """The expression for a text in lower case, several times as fast; None where it looks at capitals."""
+        """The expression for a text in lower case, several times as fast; None if it looks at capitals."""
         if not self._flags & re.IGNORECASE or "(?-i" in self._pattern or _CAPITAL.search(self._pattern):
             return None
         return re.compile(self._pattern, self._flags & ~re.IGNORECASE)
@@ -246,7 +246,7 @@ class Pattern:
 
 
 def _flag_of(triggers: frozenset[str]) -> int:
-    """The bit of these triggers; texts are read again where it is a new one."""
+    """The bit of these triggers; texts are read again if it is a new one."""
     if triggers not in _FLAGS:
         empty_text_caches()
         flag = _FLAGS[triggers] = 1 << len(_FLAGS)
@@ -266,7 +266,7 @@ def flags_in(text: str) -> int:
 
 @text_cache(256)
 def words_of(text: str) -> frozenset[str]:
-    """The lower-case words of a text, its signs, and `#` where it has a digit."""
+    """The lower-case words of a text, its signs, and `#` if it has a digit."""
     if text.isascii():
         words = {*text.lower().translate(_LETTERS).split(), *(mark for mark in _PATTERNS_MARKS if mark in text)}
     else:

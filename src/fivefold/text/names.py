@@ -53,7 +53,7 @@ _GERMAN = frozenset(
 )
 _GERMAN_NAME = re.compile(r"\b(?:in|nach|aus|bei|von|herr|frau|dr\.?|mit|und)\s$", re.IGNORECASE)
 MIN_GERMAN_WORDS = 3
-"""How many words of German make a text German."""
+"""Minimum number of German words in a German text."""
 
 _NUMERALS = frozenset(
     "eight nine eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty "

@@ -31,7 +31,7 @@ WIDE_CHARACTER_SIZE = 4
 
 _WIDE = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
 _ENDS = tuple(map(re.compile, (r"\n\s*\n\s*", r"\n\s*", r"[.!?][\"'”’)\]]*\s+|[。！？]", r"\s+")))
-"""Where a passage may end, the better place first: a paragraph, a line, a sentence, a word."""
+"""Possible ends of a passage, the better first: a paragraph, a line, a sentence, a word."""
 
 LATE_FACETS: tuple[Facet, ...] = ("personal_info", "events")
 """Facets that few recipes search: they have no vectors until one does. Preferences are searched for every request."""
@@ -123,7 +123,7 @@ def lexemes_to_index(memory: Memory) -> tuple[list[str], list[str]]:
 
 
 def _end_of_passage(content: str, start: int, size: float) -> int:
-    """Where the passage that begins at `start` ends: the last good place around `size` characters on."""
+    """The end of the passage that begins at `start`: the last good place around `size` characters on."""
     low, high = start + int(0.6 * size), start + int(1.2 * size)
     for end in _ENDS:
         places = [found.end() for found in end.finditer(content, low, high)]

@@ -22,7 +22,7 @@ _NAMES = {
         r"|passwort|kennwort|mot[ ]de[ ]passe|contraseña|senha|wachtwoord"
     ),
 }
-"""What people call them. Some words count only before a colon, or with what they open."""
+"""Names that people use for secrets. Some words count only before a colon, or with the thing they open."""
 PASSWORD_KINDS = frozenset(_NAMES)
 
 _HINT = late_pattern(r"pass|pw|pin|code|códi|combo|combi|key|wort|contrase|senha|wachtw|://", re.IGNORECASE)
@@ -79,7 +79,7 @@ _WINDOW = 160
 
 
 def passwords_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """The kind of each password, PIN or code that the text says, and where it stands."""
+    """The kind of each password, PIN or code in the text, and its place."""
     if not _HINT.search(text):
         return
     for name in _NAME.finditer(text):
@@ -92,7 +92,7 @@ def passwords_in(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def kind_of_key(key: str) -> str | None:
-    """What a key of metadata says that its value is, such as `wifi_password` or `doorCode`."""
+    """The kind of value that a key of metadata names, such as `wifi_password` or `doorCode`."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key[-_WINDOW:])
     names = [name for name in _NAME.finditer(f"{spaced}:") if name.end() == len(spaced)]
     return _kind(names[0]) if names else None
@@ -133,7 +133,7 @@ def _before(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _said(text: str, match: re.Match[str], kind: str, sure: bool = True) -> tuple[int, int] | None:
-    """Where the thing itself stands, if what follows its name is that; `sure` lets a plain word be a password."""
+    """The place of the secret itself, if one follows its name; `sure` lets a plain word be a password."""
     if match["digits"] or match["spelt"]:
         if kind == "a password" and match["spelt"]:
             return None
@@ -186,7 +186,7 @@ _BLOCK = late_pattern(
 _HIDDEN = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
 """Characters without a width."""
 _GAPS = " .\u00b7\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2010-\u2015\u2212\ufe63\uff0d\uff0e-"
-"""What stands between the groups of a number: spaces of any width, dots and dashes."""
+"""Signs between the groups of a number: spaces of any width, dots and dashes."""
 _NUMBER = late_pattern(rf"\d(?:[{_HIDDEN}{_GAPS}]{{0,3}}\d){{12,}}")
 """As many digits, of any script, as a number of a card has at least."""
 _GROUP = late_pattern(rf"\d(?:[{_HIDDEN}]{{0,3}}\d)*")
@@ -199,7 +199,7 @@ CARD_GROUPS = {(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 1), (4, 4, 4, 4, 3), *((length
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What looks like a secret, and where it stands in the text."""
+    """A text that looks like a secret, and its place."""
 
     kind: str
     start: int
@@ -207,7 +207,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """What looks like a secret, in the order of the text; of two that overlap, the first."""
+    """All texts that look like a secret, in the order of the text; of two that overlap, the first."""
     found: list[Secret] = []
     for secret in sorted(_candidates(text), key=lambda each: (each.start, -each.end)):
         if not found or secret.start >= found[-1].end:

@@ -1,4 +1,4 @@
-"""Who may do what: API keys with a role and namespaces, and the caller that one makes."""
+"""Access rights: API keys with a role and namespaces, and the caller that each makes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Key(Value):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a key, or someone on this machine while no key exists."""
+    """The caller: a key, or someone on this machine while no key exists."""
 
     role: Role
     namespaces: tuple[str, ...]
@@ -67,7 +67,7 @@ class Caller:
         return self.namespaces == (ALL,)
 
     def sees(self, namespace: str) -> bool:
-        """Whether the namespace of exactly that name is one of the caller's."""
+        """True if the namespace of exactly that name is one of the caller's."""
         return self.sees_all or namespace in self.namespaces
 
     def require(self, role: Role, namespace: str | None = None) -> None:
@@ -83,12 +83,13 @@ def _a(role: Role) -> str:
 
 
 HERE = Caller("admin", (ALL,))
-"""Whoever has the store's file, or asks from this machine while there are no keys."""
+"""The caller for anyone who has the store's file, or asks from this machine while there are no keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry(Value):
-    """Who did what, when, and what came of it: ids and names only, never what a memory says."""
+    """An entry of the audit log: the caller, the action, the time and the outcome, with ids and names only, never a
+    memory's text."""
 
     id: int = 0
     at: datetime

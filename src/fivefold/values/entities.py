@@ -1,4 +1,4 @@
-"""What an extractor reads out of a memory, as it is stored next to it."""
+"""The findings of an extractor in a memory, stored next to it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Statement(Value):
 
 @dataclass(frozen=True, slots=True)
 class Correction(Value):
-    """A new value for something said before, and the old value where the text repeats it."""
+    """A new value for something said before, and the old value if the text repeats it."""
 
     value: str
     old: str | None = None
@@ -110,7 +110,7 @@ class Span(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Value):
-    """What the extractor read out of one record."""
+    """The findings of the extractor in one record."""
 
     type: Type = "fact"
     predicate: str | None = None
@@ -143,7 +143,7 @@ _T = TypeVar("_T")
 
 
 def extraction_data(extraction: Extraction) -> Json:
-    """What was read out of a memory, so that links and statements can be rebuilt without reading it again."""
+    """The extraction as data, so that links and statements can be rebuilt without reading the memory again."""
     parts: Json = {}
     if extraction.mentions:
         parts["mentions"] = [[item.name, item.kind, item.count] for item in extraction.mentions]

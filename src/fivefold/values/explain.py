@@ -30,7 +30,7 @@ from fivefold.values.vectors import Span
 # One short reason why a memory came back, in words; the arithmetic is in the explanation.
 
 SHOWN_WORDS = 3
-"""How many words a reason names."""
+"""Maximum number of words that a reason names."""
 
 SAME = 0.7
 NEAR = 0.5
@@ -61,7 +61,7 @@ _SMALL = frozenset(
 
 
 def is_telling(match: WordMatch) -> bool:
-    """Whether two words that met tell a person why: neither is a small word such as "I"."""
+    """True if two matched words tell a person why: neither is a small word such as "I"."""
     return match.question.casefold() not in _SMALL and match.memory.casefold() not in _SMALL
 
 
@@ -85,7 +85,7 @@ def short_reason(candidate: Candidate) -> str:
 
 
 def _is_same(word: WordMatch) -> bool:
-    """Whether both are forms of one word, which have the same first letter; "clock" is only near "time"."""
+    """True if both are forms of one word, which have the same first letter; "clock" is only near "time"."""
     said, asked = word.memory.casefold(), word.question.casefold()
     shorter, longer = sorted((said, asked), key=len)
     if longer.startswith(shorter) and len(longer) - len(shorter) <= ENDING:
@@ -100,7 +100,7 @@ SHOWN_LONG = 800
 """Characters that are shown of a long text of which no passage has matched."""
 
 NEAR_EDGE = 24
-"""How far a cut moves to fall between two words."""
+"""Maximum distance by which a cut moves to fall between two words."""
 
 STRENGTHS = (-1.0, 0.5, 0.7)
 """The least similarity for a mark of each strength."""
@@ -120,18 +120,18 @@ class Segment:
 
     @property
     def strength(self) -> int:
-        """How near the nearest word of the question is: 3 is the same or nearly, 0 is none."""
+        """Nearness of the nearest word of the question: 3 is the same or nearly, 0 is none."""
         nearest = self.words[0].similarity if self.words else 0.0
         return sum(nearest >= least for least in STRENGTHS) if self.words else 0
 
 
 def excerpt(content: str, match: PassageMatch | None, length: int) -> str:
-    """The text on one line of about `length` characters: whole, or cut to where words met."""
+    """The text on one line of about `length` characters: whole, or cut to the matched words."""
     return "".join(segment.text for segment in marked_line(content, match, length))
 
 
 def marked_line(content: str, match: PassageMatch | None, length: int) -> list[Segment]:
-    """The same with its words marked."""
+    """The text on one line of about `length` characters, with the matched words marked."""
     pieces = _shown(content, match, _window(content, match, length))
     return [Segment(_SPACES.sub(" ", piece.text), piece.words) for piece in pieces]
 
@@ -142,7 +142,7 @@ def marked_passage(content: str, match: PassageMatch | None = None) -> list[Segm
 
 
 def mark_words(text: str, words: Iterable[WordMatch], start: int = 0, end: int | None = None) -> list[Segment]:
-    """The characters from `start` to `end`, split where the span of a word begins or ends; spans may overlap.
+    """The characters from `start` to `end`, split at the beginning or end of each word's span; spans may overlap.
 
     Small words such as "I" are not marked.
     """
@@ -167,7 +167,7 @@ def mark_question(words: Sequence[WordMatch], question: str) -> list[Segment]:
 
 
 def shown_span(content: str, match: PassageMatch | None) -> Span:
-    """The characters that are shown of a text: all where it is short, else the passage that matched."""
+    """The characters that are shown of a text: all if it is short, else the passage that matched."""
     if len(content) <= LONG:
         return 0, len(content)
     if match is not None and match.parts > 1:
@@ -176,7 +176,7 @@ def shown_span(content: str, match: PassageMatch | None) -> Span:
 
 
 def _shown(content: str, match: PassageMatch | None, span: Span, space: str = "") -> list[Segment]:
-    """A part of the text without the space around it, with a sign where the text goes on."""
+    """A part of the text without the space around it, with a sign at a cut."""
     text = content[slice(*span)]
     start, end = span[0] + len(text) - len(text.lstrip()), span[0] + len(text.rstrip())
     if start >= end:
@@ -224,16 +224,16 @@ def _between_words(content: str, place: int, step: int, least: int = 0) -> int:
 
 
 SHOWN_TEXT = 100
-"""Characters of a memory where only its beginning is shown."""
+"""Characters of a memory if only its beginning is shown."""
 
 SHOWN_LONG_TEXT = 300
-"""Characters of a long memory in the heading of its explanation: where words met."""
+"""Characters of a long memory in the heading of its explanation, around the matched words."""
 
 SHOWN_DROPPED = 5
-"""How many dropped candidates an explanation names; `Recall.candidates` has all of them."""
+"""Maximum number of dropped candidates in an explanation; `Recall.candidates` has all of them."""
 
 NOT_FOUND = "Nothing stored seems to answer this."
-"""What every face says where a recall has not found anything."""
+"""Message of every interface for a recall that has not found anything."""
 
 INDENT = "\n        "
 """Further lines of a memory are indented, so that nothing in it can look like a line of the explanation."""
@@ -243,7 +243,7 @@ COLUMN = 10
 
 
 def explain_hit(rank: int, candidate: Candidate, length: int | None = None, composite: bool = False) -> str:
-    """The memory and the arithmetic behind its score; what is longer than `length` is cut to where words met."""
+    """The memory and the arithmetic behind its score; text longer than `length` is cut to the matched words."""
     content = candidate.memory.content
     if length is None and len(content) > LONG:
         length = SHOWN_LONG_TEXT
@@ -294,7 +294,7 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
 
 
 def explain_chance(chance: float | None, found: bool) -> list[str]:
-    """Whether something stored seems to answer, in a line; nothing where the recipe does not judge that."""
+    """A line that says if something stored seems to answer; empty if the recipe does not judge that."""
     if chance is None:
         return []
     return [f"{'something' if found else 'nothing'} stored seems to answer: {percent(chance)}"]

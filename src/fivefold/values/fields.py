@@ -56,7 +56,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """How long a text may be, whether it must be visible, is one line, or stays exactly as it is."""
+    """Limits of a text: its length, and if it must be visible, is one line, or stays exactly as it is."""
 
     most: int
     visible: bool = False
@@ -66,7 +66,7 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """How many entries a list may have, None for any number, and whether equal ones count once."""
+    """Limits of a list: its number of entries, None for any, and True if equal ones count once."""
 
     most: int | None
     distinct: bool = False
@@ -87,7 +87,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a field means, and what holds where it is left out and the default does not say it."""
+    """The meaning of a field, and its value if it is left out and the default does not say it."""
 
     text: str
     left_out: str = ""
@@ -143,7 +143,7 @@ def declared(hint: Any) -> Declared:
 # The JSON Schema of every value, read off its class: library, REST and MCP describe their answers by the same one.
 
 LOCAL = "#/$defs/"
-"""Where a schema by itself keeps the classes it speaks of."""
+"""Prefix of the references of a schema that stands alone."""
 
 _PLAIN: dict[Any, Json] = {
     str: {"type": "string"},
@@ -175,7 +175,7 @@ def definitions(*kinds: Any, ref: str = LOCAL) -> dict[str, Json]:
 
 
 def name_of(kind: Any) -> str:
-    """What a class is called in a schema: `Memory`, or `PageOfMemory` for a page of them."""
+    """Name of a class in a schema: `Memory`, or `PageOfMemory` for a page of them."""
     origin = get_origin(kind)
     if origin is None:
         return str(kind.__name__)
@@ -289,7 +289,7 @@ class FieldSpec:
     """Characters of a text, entries of a list."""
     about: str
     left_out: str
-    """What holds where the field is left out, if the default does not say it."""
+    """The value if the field is left out, if the default does not say it."""
     hint: Any
     """The annotation as it is declared."""
     checker: Check
@@ -300,7 +300,7 @@ class FieldSpec:
 
     @property
     def description(self) -> str:
-        """The meaning, and what holds where the field is left out."""
+        """The meaning, and the value if the field is left out."""
         return f"{self.about}; default: {self.left_out}" if self.left_out else self.about
 
 
@@ -455,7 +455,7 @@ def _scalar(base: type[Any], value: Any, path: str) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that a float can hold, and not NaN."""
+    """True if it is a number that a float can hold, and not NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value == value if isinstance(value, float) else abs(value) < 1e300  # noqa: PLR0124 - not NaN

@@ -29,7 +29,7 @@ from fivefold.values.times import iso
 from fivefold.values.validate import MAX_NAME, checked_text, refusal, short_repr, shorten
 
 MAX_CHOICES = 100
-"""How many values one part of a filter may allow, and how many conditions on metadata a filter may have."""
+"""Maximum number of values in one part of a filter, and of conditions on metadata in a filter."""
 
 
 def _is_plain(value: object) -> bool:
@@ -85,7 +85,7 @@ class MetadataTest(Value):
         return tuple(end for end in ends if end is not None)
 
     def allowed(self) -> tuple[str, ...]:
-        """The values that a label may have; none where the condition is a range."""
+        """The values that a label may have; none if the condition is a range."""
         return tuple(label_value(value) for value in self.any_of)
 
     def range(self) -> LabelRange:
@@ -101,13 +101,14 @@ class MetadataTest(Value):
         )
 
     def fits(self, value: str) -> bool:
-        """Whether the value of a label passes."""
+        """True if the value of a label passes."""
         return value in self.allowed() if self.any_of else self.range().contains(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter(Value):
-    """Which memories may answer or are listed: those that pass every part. A part that is left out does not narrow.
+    """Selects the memories that may answer or are listed: those that pass every part. A part that is left out does not
+    narrow.
 
     `since` is included, `until` is not, for both times.
     """
@@ -143,11 +144,11 @@ class Filter(Value):
     idle_since: Annotated[datetime | None, About("Written and last used before this time, ISO 8601")] = None
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for."""
+        """True if the filter has any part."""
         return self != EVERYTHING
 
     def matches(self, memory: Memory) -> bool:
-        """Whether a memory passes; the same as what the indexes of a store find."""
+        """True if a memory passes; the indexes of a store find exactly those."""
         return (
             self._is_among(memory)
             and _within(memory.event_at, self.since, self.until)
@@ -161,7 +162,7 @@ class Filter(Value):
         )
 
     def _is_of_age(self, memory: Memory) -> bool:
-        """Whether its life is at the point that is asked for."""
+        """True if the memory is in the state of life that the filter asks for."""
         return (
             (self.alive_at is None or memory.is_alive(self.alive_at))
             and (self.expires_before is None or memory.expires_by(self.expires_before))
@@ -194,7 +195,7 @@ class Filter(Value):
 
 @dataclass(frozen=True, slots=True)
 class _LabelTest:
-    """Whether one label of a memory passes one part of a filter."""
+    """A test of one label of a memory against one part of a filter."""
 
     name: str
     allowed: frozenset[str] | MetadataTest
@@ -215,7 +216,7 @@ def _within(moment: datetime, since: datetime | None, until: datetime | None) ->
 
 
 def word_forms(word: str) -> tuple[str, ...]:
-    """How a word that is not ASCII may be written; databases agree only on the letter case of ASCII."""
+    """The forms of a word that is not ASCII; databases agree only on the letter case of ASCII."""
     return tuple(dict.fromkeys((word, word.lower(), word.upper(), word.capitalize())))
 
 
@@ -223,7 +224,7 @@ _ASCII_SMALL = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a text has the word anywhere in it."""
+    """True if a text has the word anywhere in it."""
     if word.isascii():
         return word.lower() in text.translate(_ASCII_SMALL)
     return any(form in text for form in word_forms(word))
@@ -236,13 +237,13 @@ MAX_FILTER = 10_000
 
 LISTS = {"type": "types", "kind": "kinds", "speaker": "speakers", "origin": "origins"}
 LISTS |= {"session": "session_ids", "tag": "tags", "text": "words"}
-"""Fields that take one of several values, and where these go."""
+"""Fields that take one of several values, with their attributes."""
 
 TIMES = {
     name: name.replace("-", "_")
     for name in "since until written-since written-until alive-at expires-before idle-since".split()
 }
-"""Fields that are times, and where these go."""
+"""Fields that are times, with their attributes."""
 STATES = ("superseded", "pinned", "used")
 """Fields that are yes or no."""
 FLAGS = {"yes": True, "no": False, "true": True, "false": False}
@@ -420,7 +421,7 @@ def _fault(text: str, place: int, reason: str) -> InvalidInput:
 
 
 def write_filter(keep: Filter) -> str:
-    """The line of text that says a filter; empty where it says nothing."""
+    """A filter as a line of text; empty if it has no part."""
     if not keep:
         return ""
     parts = [

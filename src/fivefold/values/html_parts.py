@@ -30,7 +30,7 @@ _CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0"
 
 
 class Html(str):
-    """A piece of HTML that is ready; any other text is escaped where it goes in."""
+    """A piece of HTML that is ready; any other text is escaped when it is inserted."""
 
     __slots__ = ()
 

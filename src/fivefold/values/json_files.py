@@ -18,7 +18,7 @@ from fivefold.values.serialize import Json
 from fivefold.values.validate import MAX_CONTENT, checked_name, checked_text
 
 PACKED: dict[str, Callable[[Path], object]] = {".gz": gzip.open, ".xz": lzma.open}
-"""How files with these endings are opened."""
+"""Functions that open files with these endings."""
 
 _BOM = b"\xef\xbb\xbf"
 _T = TypeVar("_T")
@@ -42,7 +42,7 @@ class Fields:
         return InvalidInput(f"{self.where}, field {name}: {reason}")
 
     def checked(self, name: str, check: Callable[..., _T], *arguments: object) -> _T:
-        """What `check` makes of the arguments; an error names the place."""
+        """Calls `check` with the arguments; an error names the place."""
         try:
             return check(*arguments)
         except InvalidInput as error:
@@ -72,7 +72,7 @@ class Fields:
 
 
 def kind_of(value: object) -> str:
-    """What JSON calls a value, for errors."""
+    """JSON's name for a value's type, for errors."""
     if isinstance(value, bool):
         return "true or false"
     names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number", type(None): "null"}
@@ -123,7 +123,7 @@ def parse(raw: bytes, where: str) -> object:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked on the way where its name ends in .gz or .xz."""
+    """The bytes of a file, unpacked on the way if its name ends in .gz or .xz."""
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; give the file itself")
     try:

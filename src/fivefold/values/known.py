@@ -1,4 +1,4 @@
-"""What is known: a profile, an agenda, what changed, and the recap of a session, all made of facts with sources."""
+"""Views of the known facts: a profile, an agenda, changes, and the recap of a session, all with sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HIDDEN = "hidden"
 
 @dataclass(frozen=True, slots=True)
 class FactSpan(Value):
-    """A clause of a text that says something lasting: where it stands, its section, and how likely it is a fact."""
+    """A clause of a text that states something lasting: its span, its section, and the chance that it is a fact."""
 
     start: int
     end: int
@@ -87,7 +87,7 @@ HALF_DAY = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile(Value):
-    """What is known of the user, or of a person, place or project, as far as it fits; `str()` of it is a text.
+    """The known facts of the user, or of a person, place or project, as far as they fit; `str()` of it is a text.
 
     `earlier` is what was true before; it is not part of the text. `left_out` counts the facts that did not fit.
     """
@@ -128,13 +128,13 @@ def profile_text(facts: Iterable[Fact]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda(Value):
-    """What is dated in a stretch of time, in the order of the days it is meant for; `str()` of it is a text."""
+    """The dated facts in a stretch of time, in the order of the days they are meant for; `str()` of it is a text."""
 
     start: datetime
     end: datetime | None
     facts: tuple[Fact, ...]
     moved: tuple[Fact, ...] = ()
-    """What was dated in it, and was moved or cancelled since."""
+    """Facts that were dated in it, and were moved or cancelled since."""
 
     def __str__(self) -> str:
         return "\n".join(f"{_day(fact)} {fact.text}" for fact in self.facts)
@@ -153,12 +153,12 @@ def _day(fact: Fact) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes(Value):
-    """What is new, what took the place of something, and what ended since a time; the latest first."""
+    """The facts that are new, that replaced others, and that ended since a time; the latest first."""
 
     since: datetime
     new: tuple[Fact, ...]
     replaced: tuple[Fact, ...]
-    """What holds now; `replaces` names the memories that said otherwise, which `ended` has."""
+    """Facts that hold now; `replaces` names the memories that said otherwise, which `ended` has."""
     ended: tuple[Fact, ...]
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ class Changes(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recap(Value):
-    """What a session came to, as extracts of its turns."""
+    """The results of a session, as extracts of its turns."""
 
     session_id: str
     started_at: datetime

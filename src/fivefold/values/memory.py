@@ -1,4 +1,4 @@
-"""What is remembered: the record a caller hands in, the memory that is stored, the report of a write."""
+"""A memory in its three forms: the record a caller hands in, the memory that is stored, the report of a write."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FACETS: tuple[Facet, ...] = get_args(Facet)
 
 Origin = Literal["user", "assistant", "tool", "import"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
-"""Who wrote a memory, or by which way it came."""
+"""The origins of a memory: its author, or the way by which it came."""
 
 ROLES = frozenset({"user", "assistant", "system", "human", "ai", "tool"})
 """Speakers that name a part in the talk rather than a person."""
@@ -56,12 +56,12 @@ _ORIGINS: Mapping[str, Origin] = {
 
 
 def origin_of(speaker: str | None) -> Origin:
-    """Who wrote what that speaker said; a person, or nobody in particular, is the user."""
+    """The origin of a speaker's text; a person, or an unknown speaker, counts as the user."""
     return _ORIGINS.get((speaker or "").lower(), "user")
 
 
 WAYS: Mapping[Origin | None, str] = {"tool": "by a tool", "import": "imported"}
-"""How every view says where a memory comes from, if that is neither the user nor the assistant (N10)."""
+"""The text for an origin that is neither the user nor the assistant, for every view (N10)."""
 
 
 def speakers_of(origin: Origin) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def speakers_of(origin: Origin) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Value):
-    """What a caller wants to remember. Only `content` is needed, or a user's and an assistant's text."""
+    """A caller's input for a memory. Only `content` is needed, or a user's and an assistant's text."""
 
     content: Annotated[
         VisibleContent, About("The text to remember", left_out="user_text and assistant_text, one under the other")
@@ -142,7 +142,7 @@ class AnyDataclass(Protocol):
 
 
 RecordInput: TypeAlias = str | Record | Mapping[str, object] | AnyDataclass
-"""What a caller may hand in as a record."""
+"""The forms of a record that a caller may hand in."""
 
 
 class RecordChanges(TypedDict, total=False):
@@ -200,14 +200,14 @@ class Memory(Value):
     expires_at: datetime | None = None
     pinned: bool = False
     origin: Origin | None = None
-    """None where it is not known, and for the memory of a session."""
+    """None if it is not known, and for the memory of a session."""
     echo_count: Tally = 0
-    """How often it was recalled and then stored again by the assistant or a tool."""
+    """Number of times it was recalled and then stored again by the assistant or a tool."""
     metadata: Metadata
     row: int = hidden(default=0)
 
     def known_at(self, t: datetime) -> bool:
-        """Whether the memory was stored by `t`, or is dated on the day of `t` or before, by the clock of `t`.
+        """True if the memory was stored by `t`, or is dated on the day of `t` or before, by the clock of `t`.
 
         A memory often has the hour of a conversation, or none at all: a day is all that its date says for sure.
         """
@@ -216,20 +216,20 @@ class Memory(Value):
         return in_zone(self.event_at, t.tzinfo or UTC).date() == t.date()
 
     def is_current(self, t: datetime) -> bool:
-        """Whether the memory still holds at `t`."""
+        """True if the memory still holds at `t`."""
         return self.valid_to is None or self.valid_to > t
 
     @property
     def touched_at(self) -> datetime:
-        """When it was written or last used, whichever is later."""
+        """The time when it was written or last used, whichever is later."""
         return max(self.created_at, self.last_accessed_at or self.created_at)
 
     def is_alive(self, t: datetime) -> bool:
-        """Whether the memory may be recalled at `t`: it has not expired, or is pinned."""
+        """True if the memory may be recalled at `t`: it has not expired, or is pinned."""
         return self.pinned or self.expires_at is None or self.expires_at > t
 
     def expires_by(self, t: datetime) -> bool:
-        """Whether the memory expires before `t`."""
+        """True if the memory expires before `t`."""
         return not self.pinned and self.expires_at is not None and self.expires_at < t
 
 
@@ -247,7 +247,7 @@ class Session(Value):
 # Bad input stops here: every record is checked as `Record` declares it before anything is written.
 
 RECORD_FIELDS = fields_of(Record)
-"""What a caller may say of a memory."""
+"""The fields of a record that a caller may give."""
 
 TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length != MAX_NAME)
 """Fields with a whole text, not a name."""
@@ -331,7 +331,7 @@ TAG = "tag"
 META = "meta."
 
 MAX_LABELS = 256
-"""How many values of one memory's metadata are indexed, the first ones."""
+"""Maximum number of values of one memory's metadata that are indexed, the first ones."""
 
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
@@ -374,7 +374,7 @@ def _label(value: object) -> str | None:
 
 
 def _fits(text: str) -> bool:
-    """Whether every store can index it."""
+    """True if every store can index it."""
     return len(text) <= MAX_NAME and "\x00" not in text
 
 

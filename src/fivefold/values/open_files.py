@@ -13,7 +13,7 @@ from collections import Counter
 from fivefold.errors import Call, InvalidFile
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""What SQLite adds to the name of a file for those it keeps next to it."""
+"""The endings that SQLite adds to the name of a file for those it keeps next to it."""
 
 _stores: Counter[str] = Counter()
 _lock = threading.Lock()
@@ -26,7 +26,7 @@ def note_open(location: str) -> None:
 
 
 def note_closed(location: str) -> None:
-    """It was closed, as often as it was opened where it is no longer open."""
+    """Notes that it was closed; it stays open until it was closed as often as it was opened."""
     with _lock:
         _stores[location] -= 1
         if _stores[location] <= 0:
@@ -34,7 +34,7 @@ def note_closed(location: str) -> None:
 
 
 def is_open(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to a file of an open store, by whatever name."""
+    """True if a path leads to a file of an open store, by whatever name."""
     with _lock:
         stores = list(_stores)
     if not stores:

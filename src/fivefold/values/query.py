@@ -32,7 +32,7 @@ DemandKind = Literal[
     "suggestion",
     "request",
 ]
-"""What a question may demand:
+"""The kinds of demand that a question may make:
 
 - `window`: memories of a time, by the day they were said or by a date they name
 - `current`, `past`: what holds now, what held before
@@ -54,8 +54,8 @@ TURNS: tuple[DemandKind, ...] = ("just now", "last time", "last note")
 class Demand(Value):
     """One demand, the words of the question that make it, and whether it decides alone.
 
-    What does not meet a demand that decides alone stands behind all that does. `text` is empty where the tense of the
-    whole question makes the demand.
+    If a demand decides alone, memories that do not meet it stand behind all that do. `text` is empty if the tense of
+    the whole question makes the demand.
     """
 
     kind: DemandKind
@@ -67,10 +67,10 @@ class Demand(Value):
 
 
 NamePrior = Literal["memories", "questions"]
-"""What says how often a name means each of its entities: how many memories mention it, or past questions (R7)."""
+"""The counts that say how often a name means each of its entities: memories that mention it, or past questions (R7)."""
 
 Yesterday = Literal["day", "24 hours"]
-"""What "yesterday" and "last week" mean: the calendar day and week, or the 24 hours and 7 days before now (R8)."""
+"""The meaning of "yesterday" and "last week": the calendar day and week, or the 24 hours and 7 days before now (R8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Meaning(Value):
     name: str
     confidence: float
     asked: float | None = None
-    """In how many past questions the name meant it, where these were counted (R7)."""
+    """Share of the past questions in which the name meant it, if these were counted (R7)."""
 
     def describe(self) -> str:
         """Its name and confidence, and how often it was asked about."""
@@ -137,19 +137,19 @@ def whole_percents(shares: tuple[float, float, float]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Weights(Value):
-    """How much similarity, recency and frequency count (D1); they add up to 1."""
+    """The weights of similarity, recency and frequency (D1); they add up to 1."""
 
     similarity: float
     recency: float
     frequency: float
     source: str = "fixed"
     before: tuple[float, float, float] | None = None
-    """What the model had said, where use has corrected it (D12)."""
+    """The model's weights, if use has corrected them (D12)."""
     intent: str = ""
-    """Which of the four intents of training these weights are nearest to; empty where no model predicts them (D10)."""
+    """The intent of training that these weights are nearest to; empty if no model predicts them (D10)."""
 
     def describe(self) -> str:
-        """In percent, with where they come from, and what use has changed (D10)."""
+        """The weights in percent, with their source, and the corrections from use (D10)."""
         parts = whole_percents((self.similarity, self.recency, self.frequency))
         shares = "similarity {}%, recency {}%, frequency {}%".format(*parts)
         corrected = ""
@@ -164,7 +164,7 @@ class Query(Value):
 
     text: str
     now: datetime
-    """When it was asked, by the clock of the namespace: what is dated on that day is known."""
+    """Time of the question, by the clock of the namespace: memories dated on that day are known."""
     lexemes: tuple[str, ...]
     history: tuple[str, ...] = ()
     window: Window | None = None
@@ -176,10 +176,10 @@ class Query(Value):
     weights: Weights | None = None
     demands: tuple[Demand, ...] = ()
     reading: str = ""
-    """The question as the models read it, where that is not its text: typing errors mended, pronouns replaced, another
+    """The question as the models read it, if that is not its text: typing errors mended, pronouns replaced, another
     language in English words."""
     parts: tuple[str, ...] = ()
-    """What a question of several parts puts side by side, to be searched one by one; empty if it has one part."""
+    """The parts that a question puts side by side, to be searched one by one; empty if it has one part."""
 
     @property
     def to_read(self) -> str:
@@ -187,7 +187,7 @@ class Query(Value):
 
     @property
     def shown_intent(self) -> str:
-        """The intent that weighs the question: the predicted one (D10) where there is one, else that of its words."""
+        """The intent that weighs the question: the predicted one (D10) if there is one, else that of its words."""
         return (self.weights.intent if self.weights is not None else "") or self.intent
 
     def describe_weights(self) -> list[str]:
@@ -224,7 +224,7 @@ class Query(Value):
         return one_line("".join((*out, self.text[position:])))
 
     def describe(self) -> list[str]:
-        """What was read out of the question, a line each."""
+        """Everything read out of the question, a line each."""
         lines = [f"  asked {in_zone(self.now, UTC):%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
         lines += [
             f"  {ref.text!r} may mean "

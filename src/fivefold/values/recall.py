@@ -1,4 +1,4 @@
-"""What a recall returns: the ranked hits, and the whole trace of how they were found."""
+"""The result of a recall: the ranked hits, and the whole trace of how they were found."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _places(plan: Plan, routes: Iterable[RouteRun]) -> dict[int, list[RoutePlace
 
 
 def _beyond_pool(fused: FusedRows, places: dict[int, list[RoutePlace]], seen: set[str]) -> Iterator[TracedCandidate]:
-    """What the routes brought and no stage has seen."""
+    """The candidates that the routes brought and no stage has seen."""
     ranked = sorted(fused.scores, key=lambda row: (-fused.scores[row], row))
     for rank, row in enumerate(ranked, 1):
         id = fused.ids.get(row)
@@ -125,7 +125,7 @@ class Hit(Value):
     rank: int
     candidate: Candidate
     composite: bool = hidden(default=False)
-    """Whether the score is a composite, which is shown in percent (D10)."""
+    """True if the score is a composite, which is shown in percent (D10)."""
 
     @property
     def memory(self) -> Memory:
@@ -137,7 +137,7 @@ class Hit(Value):
 
     @property
     def chance(self) -> float | None:
-        """How likely it answers the question: of hits with .8, eight in ten do. None where no stage judges it."""
+        """The chance that it answers the question: of hits with .8, eight in ten do. None if no stage judges it."""
         return self.candidate.chance
 
     @property
@@ -152,17 +152,17 @@ class Hit(Value):
 
     @property
     def final_score(self) -> float:
-        """The score that diversity selection started from; the score itself where there was none."""
+        """The score that diversity selection started from; the score itself if there was none."""
         return next((step.before for step in self.candidate.steps if step.stage == "mmr"), self.score)
 
     @property
     def support(self) -> Support | None:
-        """What its turns added, when the hit is a session (M5)."""
+        """The support of its turns, if the hit is a session (M5)."""
         return self.candidate.support
 
     @property
     def neighbours(self) -> tuple[Memory, ...]:
-        """The turns just before and after, where the recipe brings them along (M7)."""
+        """The turns just before and after, if the recipe brings them along (M7)."""
         return self.candidate.neighbours
 
     @property
@@ -172,7 +172,7 @@ class Hit(Value):
 
     @property
     def passage(self) -> PassageMatch | None:
-        """The passage that came nearest to the question and the words that met, where words were compared."""
+        """The passage nearest to the question and the matched words, if words were compared."""
         return self.candidate.passage
 
     @property
@@ -226,9 +226,9 @@ class Recall(Value):
     recent: tuple[Memory, ...] = ()
     """The last turns of the talk, oldest first, brought along whether they answer or not (D11)."""
     chance: float | None = None
-    """How likely one of the hits answers; None where the recipe does not judge that."""
+    """The chance that one of the hits answers; None if the recipe does not judge that."""
     found: bool = True
-    """Whether there is a hit and, where the recipe judges that, something stored seems to answer."""
+    """True if there is a hit and, if the recipe judges that, something stored seems to answer."""
     fused: FusedRows = hidden(default_factory=FusedRows)  # noqa: RUF009
 
     def __iter__(self) -> Iterator[Hit]:
@@ -242,7 +242,8 @@ class Recall(Value):
 
     @property
     def candidates(self) -> tuple[TracedCandidate, ...]:
-        """Everything that a route brought, with its rank and score in each; dropped candidates say where and why."""
+        """All candidates that a route brought, with their rank and score in each; dropped ones name the stage and the
+        reason."""
         ranked = [hit.candidate for hit in self.hits]
         return trace_candidates(self.plan, self.routes, ranked, self.dropped, self.fused)
 
@@ -282,7 +283,7 @@ class Recall(Value):
         return {**super(Recall, self).to_dict(), "candidates": plain(self.candidates)}
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The recall as a notebook shows it."""
         return recall_html(self.query, self.plan, self.found, [hit.candidate for hit in self.hits])
 
     def explain(self) -> str:

@@ -48,7 +48,7 @@ class _Field:
 
 
 later: Callable[..., Any] = _Later
-"""What a function gives for some values, for a field that `read_later` names; it is called when the field is read."""
+"""A function of some values, for a field that `read_later` names; it is called when the field is read."""
 
 
 def read_later(*names: str) -> Callable[[C], C]:
@@ -63,13 +63,13 @@ def read_later(*names: str) -> Callable[[C], C]:
 
 
 COMPOSITE = "composite score in one statement"
-"""How a plan names the fusion that weighs similarity, recency and frequency (D1)."""
+"""A plan's name for the fusion that weighs similarity, recency and frequency (D1)."""
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 SHOWN_TOP = 3
-"""How many hits of each route the trace names."""
+"""Maximum number of hits of each route that the trace names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class TypeHint(Value):
 
 @dataclass(frozen=True, slots=True)
 class Plan(Value):
-    """What a recall will do, before it does it."""
+    """The steps of a recall, before it runs."""
 
     recipe: str
     k: int
@@ -113,15 +113,15 @@ class Plan(Value):
     stages: tuple[str, ...]
     effort: Effort = "normal"
     by_effort: Mapping[str, Any] = field(default_factory=dict)
-    """What the effort changed in the recipe, by paths as `overrides` has them."""
+    """The recipe's values that the effort changed, by paths as `overrides` has them."""
     filter: str = ""
-    """Which memories may answer, as a line of text; empty where all may."""
+    """The filter as a line of text; empty if all memories may answer."""
     type_hints: tuple[TypeHint, ...] = ()
     """The types that the question's words imply; those not kept narrow nothing."""
 
     @property
     def is_composite(self) -> bool:
-        """Whether scores are composites, which are shown in percent (D10)."""
+        """True if scores are composites, which are shown in percent (D10)."""
         return self.fusion == COMPOSITE
 
     def kinds(self) -> dict[str, str]:
@@ -134,7 +134,7 @@ class Plan(Value):
         return {name: COLOURS[kind] for name, kind in self.kinds().items()}
 
     def describe_effort(self) -> str:
-        """The effort in words; empty where it is the normal one."""
+        """The effort in words; empty if it is the normal one."""
         return "" if self.effort == "normal" else f", {self.effort} effort"
 
     def describe(self) -> str:
@@ -142,7 +142,7 @@ class Plan(Value):
         return f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each route with a bar of its weight, and why it runs or not."""
+        """The plan as a notebook shows it: each route with a bar of its weight, and why it runs or not."""
         most = max((part.weight for part in self.routes if part.run), default=1.0) or 1.0
         colours = self.colours()
         rows = [
@@ -165,8 +165,8 @@ class RouteHit(Value):
     """One memory as one route found it; `score` is on the route's own scale, higher is better.
 
     `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
-    `contribution` is what the hit adds to the fused score, where the store has fused it.
-    `part` is the number of the passage that was found, for a search among the passages of long texts.
+    `contribution` is the part that the hit adds to the fused score, if the store has fused it. `part` is the number of
+    the passage that was found, for a search among the passages of long texts.
     """
 
     row: int
@@ -221,7 +221,7 @@ class Evidence(Value):
 
 @dataclass(frozen=True, slots=True)
 class RouteShares:
-    """What one route found, and what each hit adds to the fused score."""
+    """The hits of one route, and the part that each adds to the fused score."""
 
     route: str
     weight: float
@@ -231,7 +231,7 @@ class RouteShares:
 
 
 class Findings:
-    """What all routes found; the evidence of a candidate is written from it when somebody looks at it."""
+    """The hits of all routes; the evidence of a candidate is written from it when somebody looks at it."""
 
     def __init__(self, lists: Sequence[RouteShares]) -> None:
         self.lists = lists
@@ -285,7 +285,7 @@ class PassageMatch(Value):
     tokens: bytes = hidden(default=b"")
 
     def describe(self) -> str:
-        """Which words met which, and where, in one line."""
+        """The matched words, and their places, in one line."""
         words = ", ".join(f"“{word.question}” ~ “{word.memory}” {word.similarity:.2f}" for word in self.words)
         where = f"passage {self.part + 1} of {self.parts}" if self.parts > 1 else ""
         return "; ".join(filter(None, (where, words)))
@@ -294,7 +294,7 @@ class PassageMatch(Value):
 @read_later("why")
 @dataclass(frozen=True, slots=True)
 class Step(Value):
-    """What one later stage did to a candidate's score."""
+    """The change that one later stage made to a candidate's score."""
 
     stage: str
     before: float
@@ -304,7 +304,7 @@ class Step(Value):
 
 @dataclass(frozen=True, slots=True)
 class Support(Value):
-    """What its turns add to a session memory (M5, M8)."""
+    """The score that its turns add to a session memory (M5, M8)."""
 
     session_rrf_score: float
     turn_support: float
@@ -329,7 +329,7 @@ class Candidate(Value):
     neighbours: tuple[Memory, ...] = ()
     passage: PassageMatch | None = None
     chance: float | None = None
-    """How likely it answers the question, where the recipe judges that."""
+    """The chance that it answers the question, if the recipe judges that."""
     folded: tuple[Memory, ...] = ()
     """Memories that say the same, for which it stands."""
 
@@ -382,10 +382,10 @@ class RoutePlace(Value):
 
 @dataclass(frozen=True, slots=True)
 class TracedCandidate(Value):
-    """A candidate from its first list to its end: where each route had it, and where it stayed behind.
+    """A candidate from its first list to its end: its place in each route, and the stage that dropped it.
 
-    `rank` is its rank in the answer, None where it was dropped; `stage` and `reason` say where and why. `places` is
-    empty for a memory that no route found and a stage added, as the successor of one that was found.
+    `rank` is its rank in the answer, None if it was dropped; `stage` and `reason` name the stage that dropped it and
+    why. `places` is empty for a memory that no route found and a stage added, as the successor of one that was found.
     """
 
     id: str
@@ -421,7 +421,7 @@ class StageNote(Value):
 
 @dataclass(frozen=True, slots=True)
 class Timing(Value):
-    """How long one stage took."""
+    """The time that one stage took."""
 
     stage: str
     ms: float

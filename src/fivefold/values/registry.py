@@ -81,7 +81,7 @@ class Registry(Parts[T]):
 
 
 class Plugin:
-    """What an entry point names, with the package it comes from."""
+    """The target of an entry point, with the package it comes from."""
 
     def __init__(self, group: Group, entry: EntryPoint) -> None:
         self.group = group
@@ -110,7 +110,7 @@ class Plugin:
 
 
 def plugin(group: Group, name: str, builtin: Collection[str]) -> Plugin | None:
-    """What an installed package registers under `name`, or None; a built-in name is never looked up."""
+    """The part that an installed package registers under `name`, or None; a built-in name is never looked up."""
     matches = [entry for entry in _entries(group, builtin) if entry.name == name]
     if not matches:
         return None
@@ -126,7 +126,7 @@ def plugin_names(group: Group, builtin: Collection[str]) -> tuple[str, ...]:
 
 
 def plugin_by_choice(group: Group, choice: str, builtin: Mapping[str, str], protocol: type[Any]) -> Any:
-    """The plugin's part for `NAME` or `NAME:MODEL`, where the model is an argument; an unknown name is an error.
+    """The plugin's part for `NAME` or `NAME:MODEL`, with the model as an argument; an unknown name is an error.
 
     `builtin` says how each built-in name is written, for that error.
     """

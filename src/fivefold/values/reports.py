@@ -1,4 +1,4 @@
-"""What an operation did or found: reports of writes, links between memories, statistics, findings."""
+"""Results of operations: reports of writes, links between memories, statistics, findings."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class Link(Value):
     relation: LinkKind
     why: str
     chance: float = 1.0
-    """How likely the one replaces the other, or which share of the words one has that repeats the other."""
+    """The chance that the one replaces the other, or the share of the words of one that repeats the other."""
 
     @property
     def label(self) -> str:
-        """The relation as people read it, with the chance where it has one."""
+        """The relation as people read it, with the chance if it has one."""
         words = {"likely": "likely supersedes"}.get(self.relation, self.relation)
         return f"{words} ({self.chance:.2f})" if self.relation in WITH_CHANCE else words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(Value):
-    """What a write did: everything that was stored, merged, linked and superseded, and why."""
+    """The result of a write: everything that was stored, merged, linked and superseded, and why."""
 
     stored: tuple[str, ...] = ()
     merged: tuple[Merged, ...] = ()
@@ -93,7 +93,7 @@ class Drift(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Value):
-    """What a namespace holds."""
+    """The contents of a namespace."""
 
     namespace: str
     memories: int
@@ -115,13 +115,13 @@ class Stats(Value):
     drift: Drift | None = None
     """The last look at the vocabulary."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the namespace has set; all else is at its default."""
+    """The settings that the namespace has changed; all else is at its default."""
     quarantined: int = 0
     """Records that wait for approval."""
 
     @property
     def graph_expectation(self) -> str:
-        """What the entity graph is said to add in a namespace of this size, by the document of R6."""
+        """The expected gain from the entity graph in a namespace of this size, by the document of R6."""
         if self.memories < 500:
             return "adds little below 500 memories"
         if self.memories < 2_000:
@@ -140,12 +140,13 @@ class Sweep(Value):
 
 @dataclass(frozen=True, slots=True)
 class Erasure(Value):
-    """Whether the bytes of what was forgotten are gone from every file of the store, or until when some may remain."""
+    """Says whether the bytes of forgotten memories are gone from every file of the store, or until when some may
+    remain."""
 
     complete: bool
     detail: str
     since: datetime | None = None
-    """When something was last forgotten whose bytes may remain."""
+    """Time of the last removal whose bytes may remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ UNUSED_DAYS = 30
 """For how many days a memory may wait for its first use."""
 
 SOON_DAYS = 7
-"""How many days ahead it is said what expires."""
+"""Number of days ahead for which expiring memories are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class HealthExample(Value):
 
 @dataclass(frozen=True, slots=True)
 class HealthFinding(Value):
-    """What one check found: how many, what that means, what to do about it, and the latest of them."""
+    """The result of one check: the number of memories, the meaning, the remedy, and the latest of them."""
 
     check: HealthCheck
     count: int
@@ -216,7 +217,7 @@ class HealthReport(Value):
     findings: tuple[HealthFinding, ...]
 
     def finding(self, check: HealthCheck) -> HealthFinding:
-        """What one check found."""
+        """The result of one check."""
         return next(item for item in self.findings if item.check == check)
 
 

@@ -27,7 +27,7 @@ class Value:
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
-        """What `to_dict()` writes: each name with its type, as it is declared."""
+        """The form of `to_dict()`: each name with its type, as it is declared."""
         hints = typing.get_type_hints(cls, include_extras=True)
         return {name: hints[name] for name in _names(cls)}
 

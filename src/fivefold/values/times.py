@@ -58,13 +58,13 @@ def as_utc(value: datetime | str, field: str = "event_at") -> tuple[datetime, bo
 
 
 def offset_of(value: datetime | str) -> timedelta | None:
-    """How far the clock of a time is ahead of UTC, where the time says so; of a checked time only."""
+    """The offset of a time from UTC, if the time names one; of a checked time only."""
     moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
     return moment.utcoffset()
 
 
 def in_zone(value: datetime, zone: tzinfo) -> datetime:
-    """The same moment by the clocks of `zone`; in UTC at the ends of the calendar, where the zone has no such day."""
+    """Converts to the clocks of `zone`; to UTC at the ends of the calendar, if the zone has no such day."""
     try:
         return value.astimezone(zone)
     except OverflowError:
@@ -124,7 +124,7 @@ def _hash(normalize: Callable[[str], str], parts: Sequence[str | None]) -> bytes
 
 
 def is_hash_of(stored: bytes, *parts: str | None) -> bool:
-    """Whether a stored hash is that of these parts; one by the formula of an earlier version counts as well."""
+    """True if a stored hash is that of these parts; one by the formula of an earlier version counts as well."""
     return stored in (content_hash(*parts), _hash(partial(unicodedata.normalize, "NFKC"), parts))
 
 

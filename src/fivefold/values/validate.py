@@ -38,7 +38,7 @@ MAX_STORED_TAGS = 1_000
 """Tags of an exported memory that is imported: earlier versions added the tags of equal notes without a limit."""
 
 MAX_DEPTH = 100
-"""How deep metadata may be nested; not every interface can show deeper values."""
+"""Maximum depth of nested metadata; not every interface can show deeper values."""
 
 MAX_K = 1_000
 """Memories in one answer."""
@@ -103,7 +103,7 @@ def exact_text(value: object, field: str, *, most: int = MAX_TEXT) -> str:
 
 
 def visible(text: str) -> bool:
-    """Whether a reader sees anything of it."""
+    """True if a reader sees anything of it."""
     return any(unicodedata.category(c) not in _INVISIBLE for c in text)
 
 
@@ -120,7 +120,7 @@ def checked_name(value: object, field: str) -> str:
 
 
 def is_name(value: object) -> bool:
-    """Whether it can be an id, a speaker or a namespace."""
+    """True if it can be an id, a speaker or a namespace."""
     try:
         checked_name(value, "name")
     except InvalidInput:
@@ -159,7 +159,7 @@ _CONNECTION = re.compile(
 
 
 def checked_location(location: str | os.PathLike[str]) -> str:
-    """Where a store is: a path or an address."""
+    """The location of a store: a path or an address."""
     try:
         path = os.fspath(location)
     except TypeError:
@@ -205,7 +205,7 @@ def plain_json(value: object, field: str) -> Mapping[str, Any]:
 
 
 def too_deep(value: Mapping[Any, Any] | Sequence[Any]) -> bool:
-    """Whether values are nested deeper than `MAX_DEPTH`; one that contains itself is."""
+    """True if values are nested deeper than `MAX_DEPTH`; one that contains itself is."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         inner = (inside for item in level for inside in (item.values() if isinstance(item, Mapping) else item))
@@ -268,7 +268,7 @@ def shown_name(name: str) -> str:
 
 
 def is_obeyed(c: str) -> bool:
-    """Whether a character does something instead of being seen."""
+    """True if a character does something instead of being seen."""
     return not c.isprintable() and c not in _HARMLESS and unicodedata.category(c) in _OBEYED
 
 
@@ -313,7 +313,7 @@ def require_name(value: object, what: str) -> str:
 
 
 def optional_time(value: object, what: str) -> datetime | None:
-    """A time as seconds or milliseconds since 1970 or as ISO 8601; None where it is missing."""
+    """A time as seconds or milliseconds since 1970 or as ISO 8601; None if it is missing."""
     if value is None or value == "":
         return None
     if isinstance(value, str):

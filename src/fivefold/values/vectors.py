@@ -37,10 +37,10 @@ A text too long to be read at once has a vector for each `passage`, and in `full
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassageVectors:
-    """What a model reads from one passage of a memory's text.
+    """A model's reading of one passage of a memory's text.
 
-    `tokens` are the vectors of its tokens as the model packs them; empty where the model gives none.
-    `vector` is None for a text of one passage, whose vector is that of the field `full`.
+    `tokens` are the vectors of its tokens as the model packs them; empty if the model gives none. `vector` is None for
+    a text of one passage, whose vector is that of the field `full`.
     """
 
     tokens: bytes = b""
@@ -81,6 +81,6 @@ class QuestionReading:
     tokens: Matrix
     """One unit vector a token."""
     weights: Vector
-    """How much each token counts; they add up to one."""
+    """Weight of each token; they add up to one."""
     spans: tuple[Span, ...]
     """The characters of the question that each token stands for; an empty span for a token without any."""

@@ -107,7 +107,7 @@ def create_app(
 
 
 def _problem_page() -> Callable[[Request, Problem], Response] | None:
-    """The function that shows a problem as a page; None where the packages of the pages are not installed."""
+    """The function that shows a problem as a page; None if the packages of the pages are not installed."""
     try:
         from fivefold.web.inspector.rendering import problem_page
     except ImportError:

@@ -1,4 +1,4 @@
-"""Who asks: the key of a request, from its header or, on pages, from its cookie."""
+"""Finds the caller: by the key of a request, from its header or, on pages, from its cookie."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Peer:
 
     @property
     def is_own(self) -> bool:
-        """Whether its process has the user of this one. True where the system does not say, as outside of Linux."""
+        """True if its process has the user of this one, or if the system does not say, as outside of Linux."""
         return sys.platform != "linux" or self.owner == os.geteuid()
 
     @cached_property
     def owner(self) -> int | None:
-        """The user of the process that connected; None where its socket is not found."""
+        """The user of the process that connected; None if its socket is not found."""
         wanted = (_in_table(*self.client), _in_table(*self.server), _ESTABLISHED)
         for table in TABLES:
             with suppress(OSError):
@@ -76,7 +76,7 @@ def service_of(request: Request) -> Service:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks, counted against their rate; raises `Unauthorized` where a key is needed or not known."""
+    """The caller, counted against their rate; raises `Unauthorized` if a key is needed or not known."""
     known: Caller | None = getattr(request.state, "caller", None)
     if known is not None:
         return known
@@ -91,7 +91,7 @@ def caller_of(request: Request) -> Caller:
 
 
 def recheck_caller(request: Request) -> Caller:
-    """Who asks, looked up again and not counted: the key may be revoked while a long body arrives."""
+    """The caller, looked up again and not counted: the key may be revoked while a long body arrives."""
     return service_of(request).caller(secret_of(request), is_local(request))
 
 
@@ -111,7 +111,7 @@ def secret_of(request: Request) -> str | None:
 
 
 def is_local(request: Request) -> bool:
-    """Whether the request comes directly from this machine, from this user, and names the machine as its host.
+    """True if the request comes directly from this machine, from this user, and names the machine as its host.
 
     A proxy that forwards plainly looks the same, but mostly has a user of its own or speaks HTTP/1.0.
     """

@@ -32,10 +32,10 @@ HEADER_S = 10.0
 """The seconds a client has to send the head of a request."""
 
 FILES_APART = 200
-"""Files of a process that are no connections: the store, models, pipes."""
+"""Files of a process that are not connections: the store, models, pipes."""
 
 REPORT_S = 60.0
-"""How often the log says that connections were refused or closed."""
+"""Interval at which the log says that connections were refused or closed."""
 
 MAX_HEAD_BYTES = 65_536
 """The most bytes of a request's head."""
@@ -50,7 +50,7 @@ _log = logging.getLogger("fivefold")
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections may be open at once. A proxy is one address."""
+    """Limits on open connections. A proxy is one address."""
 
     in_all: int = 1_000
     of_address: int = 250
@@ -69,7 +69,7 @@ class Connections:
         return self._open.total()
 
     def admit(self, address: str) -> bool:
-        """Count one more connection; False where there are enough."""
+        """Counts one more connection; False if there are enough."""
         network = network_of(address)
         if self._open[network] >= self.limits.of_address or len(self) >= self.limits.in_all:
             self.report("connections refused, since there were enough")
@@ -96,7 +96,7 @@ class Connections:
 
 
 def network_of(address: str) -> str:
-    """What counts as one address: of an IPv6 address the part that cannot be chosen at will."""
+    """The network that counts as one address: of an IPv6 address the part that cannot be chosen at will."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -111,7 +111,7 @@ class ServerConfig(uvicorn.Config):
 
     connections: Connections
     closed: Callable[[int], None] | None = None
-    """Who is notified when a connection ends; set where another process admits and numbers them."""
+    """Called when a connection ends; set if another process admits and numbers them."""
 
 
 class StrictParser(h11.Connection):

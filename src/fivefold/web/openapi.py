@@ -159,7 +159,7 @@ def _components(document: Json) -> None:
 
 @cache
 def _examples() -> dict[str, Any]:
-    """What each operation answered to its example on the sample store."""
+    """The answer of each operation to its example on the sample store."""
     text = resources.files("fivefold.web.rest").joinpath("examples.json").read_text("utf-8")
     examples: dict[str, Any] = json.loads(text)
     return examples

@@ -25,7 +25,7 @@ _RETRIED = ("store-away", "stopping", "model-failed")
 
 
 class ProblemError(Exception):
-    """A problem of a request that is no error of the library."""
+    """A problem of a request that is not an error of the library."""
 
     def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(problem.detail)
@@ -83,7 +83,7 @@ API_PATHS = ("/v1/", "/mcp", "/metrics", "/health", "/ready", "/openapi.json")
 
 
 def is_page(request: Request) -> bool:
-    """Whether a person with a browser asks, for whom an answer is a page."""
+    """True if a person with a browser asks, for whom an answer is a page."""
     path: str = request.scope["path"]
     return not path.startswith(API_PATHS) and "text/html" in request.headers.get("accept", "text/html")
 

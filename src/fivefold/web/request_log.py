@@ -28,7 +28,7 @@ UNMATCHED = "unmatched"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REQUEST_ID = "X-Request-Id"
 BODY_SHOWN = 4_000
-"""The most bytes of a body that are logged, where contents are logged."""
+"""Maximum bytes of a body that are logged, if contents are logged."""
 
 _SECRET = re.compile(r"(ff_[0-9a-f]{12}_)[0-9a-f]+")
 _VALID_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -123,7 +123,7 @@ Level = Literal["debug", "info", "warning", "error"]
 
 REQUESTS = "fivefold.requests"
 MAX_REPEATS, WINDOW_S = 20, 60.0
-"""How many messages of one kind are logged in that time."""
+"""Maximum number of messages of one kind that are logged in that time."""
 
 _OWN = ("request_id", "method", "operation", "status", "ms", "key", "path", "body", "error_id")
 """Fields a line may have besides its message."""
@@ -257,7 +257,7 @@ def message_of(record: logging.LogRecord, contents: bool) -> str:
 
 
 def failure(error: BaseException, contents: bool) -> dict[str, Any]:
-    """An error: its type and its trace, with its message only where contents are logged."""
+    """An error: its type and its trace, with its message only if contents are logged."""
     frames = traceback.extract_tb(error.__traceback__)
     trace = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
     description: dict[str, Any] = {"type": type(error).__name__}
@@ -270,7 +270,7 @@ def failure(error: BaseException, contents: bool) -> dict[str, Any]:
 
 
 class TracedRequests:
-    """Middleware with a span around every request, within the caller's trace where the request names one."""
+    """Middleware with a span around every request, within the caller's trace if the request names one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

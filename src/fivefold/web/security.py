@@ -68,13 +68,13 @@ class Sites:
         return True
 
     def may_read(self, headers: Headers) -> bool:
-        """Whether the request may read: a page of another site may only link here, not make the server work."""
+        """True if the request may read: a page of another site may only link here, not make the server work."""
         if headers.get("sec-fetch-site", "none") in {"none", "same-origin"} or headers.get("origin") in self.origins:
             return True
         return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
     def is_own(self, headers: Headers) -> bool:
-        """Whether a request that changes something comes from this site, from one that is allowed, or from no site."""
+        """True if a request that changes something comes from this site, from one that is allowed, or from no site."""
         origin = headers.get("origin")
         if origin is not None:
             return origin in self.origins or origin.partition("://")[2].lower() == headers.get("host", "").lower()
@@ -82,13 +82,13 @@ class Sites:
 
 
 def host_of(header: str) -> str:
-    """The name or address in a Host header, without its port; empty where it is neither."""
+    """The name or address in a Host header, without its port; empty if it is neither."""
     match = _HOST.fullmatch(header.strip().lower())
     return "" if match is None else match[1].strip("[]")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server there."""
+    """True if only this machine can reach a server there."""
     if host.lower() == "localhost":
         return True
     try:
@@ -214,7 +214,7 @@ class _Out:
 
 
 class NameConvertor(Convertor[str]):
-    """One segment of the path, decoded: `{id:name}`. Bytes that are no UTF-8 stay, and are refused later."""
+    """One segment of the path, decoded: `{id:name}`. Bytes that are not UTF-8 stay, and are refused later."""
 
     regex = "[^/]+"
 

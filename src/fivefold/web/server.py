@@ -68,7 +68,7 @@ def url_of(listener: socket.socket) -> str:
 
 
 def check_reach(service: Service, host: str) -> None:
-    """Refuse a place where other machines could connect without a key."""
+    """Refuses an address at which other machines could connect without a key."""
     if not is_loopback(host) and not service.keyring.any():
         raise KeysRequired(host, _public_location(service.engines.store.location))
 
@@ -82,7 +82,8 @@ def until_stopped(
     ready: Callable[[str], None],
     limits: ConnectionLimits | None = None,
 ) -> None:
-    """Serve until stopped; `ready` gets the address. Refused where other machines could connect without a key."""
+    """Serves until stopped; `ready` gets the address. Refuses an address at which other machines could connect without
+    a key."""
     check_reach(service, host)
     listener = listen(host, port)
     connections = Connections(room_for(limits or ConnectionLimits()))
@@ -133,7 +134,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal that stopped the server is not raised again: that is no failure."""
+        """A signal that stopped the server is not raised again: that is not a failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -22,7 +22,7 @@ _M_ARENA_MAX = -8
 
 
 def limit_arenas() -> bool:
-    """Set the limit for this process and those forked from it, before threads start; False where that has no effect."""
+    """Sets the limit for this process and those forked from it, before threads start; False if that has no effect."""
     if sys.platform != "linux":
         return False
     try:

@@ -1,6 +1,6 @@
 """Several processes over one store: a parent that accepts connections, shares them out, and keeps the workers running.
 
-The parent loads the models and opens nothing else. Where the system can fork, workers share its memory.
+The parent loads the models and opens nothing else. If the system can fork, workers share its memory.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 
 NUMBER = struct.Struct("!I")
-"""How a connection is named between parent and worker."""
+"""The form of a connection's number between parent and worker."""
 
 READY = NUMBER.pack(2**32 - 1)
-"""What a worker sends once it answers."""
+"""The message of a worker that is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """What the server logs and exports."""
+    """The logs and exports of the server."""
 
     form: logs.Form = "auto"
     level: logs.Level = "warning"
@@ -199,7 +199,7 @@ START_S, MAX_WAIT_S = 5.0, 30.0
 """A worker that ends sooner than that is started again later and later, at most after that."""
 
 TRIES, TRY_S = 50, 0.01
-"""How often and after which wait a connection is offered again to workers that had no room."""
+"""Number of offers of a connection to workers that had no room, and the wait between them."""
 KILL_S = 15.0
 """The seconds beyond those of the requests that a worker has to stop."""
 
@@ -242,7 +242,7 @@ class Workers:
         self._ready: Callable[[], None] | None = ready
         self._workers: dict[int, Worker] = {}
         self._starts: dict[int, float] = {}
-        """When to start the worker of a number."""
+        """Start time of each worker, by its number."""
         self._failures = 0
         self._connection = 0
         self._signals: list[int] = []

@@ -122,7 +122,7 @@ class Import(Filled):
                 engine.import_jsonl(folder / "export.jsonl")
 
     def check(self, folder: Path, account: Account) -> Verdict:
-        """What was cut off may lack vectors and nothing else; after it ran again, all is there, and once."""
+        """An interrupted import may lack vectors and nothing else; after it ran again, all is there, and once."""
         lost = half = 0
         findings: tuple[str, ...] = ()
         for number in account.unsure:
@@ -139,7 +139,7 @@ class Import(Filled):
 
 
 class Copy(Filled):
-    """The store goes to another one; a copy that was cut off goes on where it was."""
+    """The store goes to another one; a copy that was cut off continues when it is run again."""
 
     name = "migrate to a file"
     again = True
@@ -166,7 +166,7 @@ class Copy(Filled):
 
 @dataclass(frozen=True)
 class CopyToServer(Copy):
-    """The same to PostgreSQL, each copy in a schema that is dropped at the end."""
+    """The store goes to PostgreSQL, each copy in a schema that is dropped at the end."""
 
     dsn: str
     schema: str
@@ -301,7 +301,7 @@ def _version(path: Path) -> int:
 
 
 def _dimension(folder: Path) -> int:
-    """That of the embedder to which the namespace is pinned."""
+    """The dimension of the embedder to which the namespace is pinned."""
     with Engine(SqliteStore(str(store_of(folder)))) as engine:
         pin = engine.embedder_pin()
     return next(dimension for dimension in DIMENSIONS if Letters(dimension).pin == pin)
@@ -321,7 +321,7 @@ ROOM = QueueLength("", 100_000, 1 << 30)
 """The most that may wait in the queue."""
 
 PROBED = 3
-"""How many of the latest are looked up in the lexical index as well."""
+"""Number of the latest memories that are looked up in the lexical index as well."""
 
 
 class Add(EngineTask):
@@ -445,7 +445,7 @@ class Forget(EngineTask):
         return lost, half
 
     def _left(self, engine: Engine, number: int) -> int:
-        """How many are left of those that were forgotten."""
+        """Number of forgotten memories that are still there."""
         return len(engine.stored_ids(self._ids(number)))
 
     def _ids(self, number: int) -> list[str]:
@@ -453,7 +453,7 @@ class Forget(EngineTask):
 
 
 class ForgottenSource(EngineTask):
-    """What was forgotten comes again, by an import and as records: it is stored only after it was reinstated.
+    """A forgotten memory comes again, by an import and as records: it is stored only after it was reinstated.
 
     The operations forget a note, forget a session, reinstate a note, reinstate a session, in turn.
     """
@@ -527,7 +527,7 @@ class Queue(EngineTask):
         return lost, doubled + sum(count not in (0, 3) for count in cut_off)
 
     def _there(self, engine: Engine, number: int) -> int:
-        """How often the records of a write are there, stored or waiting."""
+        """Number of times the records of a write are there, stored or waiting."""
         ids = _ids(number, 3)
         return len(engine.stored_ids(ids)) + sum(engine.store.queue.holds(engine.namespace, id) for id in ids)
 

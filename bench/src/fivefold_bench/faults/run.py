@@ -32,7 +32,7 @@ from fivefold_bench.faults.task import Account, EnoughDone, Journal, Task, Verdi
 # What the kills and the failures of each operation came to.
 
 MAX_PROBLEMS = 10
-"""How many problems are shown."""
+"""Maximum number of problems shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class FaultReport(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was lost or half-written, and every store was sound."""
+        """True if nothing was lost or half-written, and every store was sound."""
         return all(row.ok for row in self.operations)
 
 
@@ -253,7 +253,7 @@ EARLY = 0.1
 """The share of kills that are counted from the start of the process, and so may hit the opening of the store."""
 
 EARLY_S = 0.05
-"""How late these come at most."""
+"""Maximum delay of an early kill."""
 
 COUNTED = 4
 """After that many operations of the engine it is known how often these write, sync and truncate."""
@@ -262,7 +262,7 @@ KINDS: tuple[FaultKind, ...] = ("error", "full", "power", "power")
 """The ways in which a disk fails, by chance."""
 
 PATIENCE_S = 60.0
-"""How long a process may take for one operation."""
+"""Maximum time of a process for one operation."""
 
 
 def run_faults(
@@ -291,7 +291,7 @@ def run_faults(
 
 
 def tasks_for(dsn: str | None) -> Sequence[Task]:
-    """All operations; the copy to a server where one is named."""
+    """All operations; the copy to a server if one is named."""
     if dsn is None:
         return (*WRITES, *MOVES)
     if not dsn.startswith(POSTGRES):
@@ -358,14 +358,15 @@ def _looked_at(task: Task, folder: Path, account: Account) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a process is killed: so long after it began its operation of that number, or after its start."""
+    """The moment at which a process is killed: so long after it began its operation of that number, or after its
+    start."""
 
     done: int | None
     delay_s: float
 
 
 def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
-    """What a process said that worked until it was killed."""
+    """The messages of a process that worked until it was killed."""
     said = b""
     with _started(_work, task, folder, start) as (reader, process):
         if moment.done is not None:
@@ -378,7 +379,7 @@ def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
 
 
 def _failed(task: Task, folder: Path, start: int, fault: Fault) -> list[str]:
-    """What a process said whose disk failed; it ends by itself, or by the loss of power."""
+    """The messages of a process whose disk failed; it ends by itself, or by the loss of power."""
     said = b""
     with _started(_work_until_failure, task, folder, start, fault) as (reader, _):
         while select.select([reader], [], [], PATIENCE_S)[0] and (part := os.read(reader.fileno(), 65_536)):
@@ -442,7 +443,8 @@ def _work_until_failure(writer: Connection[str, str], task: Task, folder: Path, 
 
 
 def _context() -> ForkServerContext | SpawnContext:
-    """Processes that are forked from one that has imported everything and has opened nothing, where there are such."""
+    """A source of processes that are forked from one that has imported everything and has opened nothing, if the system
+    has such."""
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")

@@ -50,7 +50,7 @@ class Journal:
             raise EnoughDone
 
     def disk(self, operations: int) -> None:
-        """How often the process has written, synced and truncated."""
+        """Number of times the process has written, synced and truncated."""
         self._say(f"disk {operations}")
 
     def failed(self, error: Exception) -> None:
@@ -71,9 +71,9 @@ class Account:
     """The numbers of those that had begun when the process was killed."""
     failures: list[str] = field(default_factory=list)
     operations: int = 0
-    """How often the last process that ended by itself has written, synced and truncated."""
+    """Number of writes, syncs and truncations of the last process that ended by itself."""
     seconds: float = 0.0
-    """How long the last acknowledged one took."""
+    """Duration of the last acknowledged operation."""
 
     @property
     def next(self) -> int:
@@ -82,7 +82,7 @@ class Account:
 
     @property
     def possible(self) -> set[int]:
-        """Which operation may be the last that took effect: the last acknowledged, or one that was cut off since."""
+        """Operations that may be the last that took effect: the last acknowledged, or one that was cut off since."""
         last = self.done[-1] if self.done else -1
         return {last, *(number for number in self.unsure if number > last)}
 
@@ -128,14 +128,14 @@ class Letters:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one look after a kill found."""
+    """The findings of one look after a kill."""
 
     lost: int = 0
     """Acknowledged operations of which nothing, or not all, is there."""
     half_written: int = 0
     """Operations that were cut off and are there in part."""
     findings: tuple[str, ...] = ()
-    """What the doctor complains about."""
+    """Complaints of the doctor."""
 
 
 class Task(ABC):
@@ -143,9 +143,9 @@ class Task(ABC):
 
     name = ""
     again = False
-    """Whether an operation that was cut off is done again under its number, and goes on where it stopped."""
+    """True if an operation that was cut off is done again under its number, and continues from there."""
     writes_files = True
-    """Whether a failing disk disturbs it."""
+    """True if a failing disk disturbs it."""
 
     def prepare(self, folder: Path) -> None:
         """Make what the operation needs, before the first kill."""
@@ -183,7 +183,7 @@ class EngineTask(Task):
 
     @abstractmethod
     def look(self, engine: Engine, account: Account) -> tuple[int, int]:
-        """How many acknowledged operations are lost, and how many others are there in part."""
+        """Number of acknowledged operations that are lost, and of others that are there in part."""
 
 
 def store_of(folder: Path) -> Path:
@@ -216,7 +216,7 @@ def engines(folder: Path, start: int, journal: Journal) -> Iterator[tuple[int, E
 
 
 def complaints(engine: Engine) -> tuple[str, ...]:
-    """What the doctor finds wrong."""
+    """The complaints of the doctor."""
     return tuple(f"{item.check}: {item.detail}" for item in engine.doctor() if not item.ok)
 
 

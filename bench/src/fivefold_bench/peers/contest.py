@@ -38,7 +38,7 @@ class Entrant:
     name: str
     driver: str
     search: str
-    """What a question is searched by: hybrid (vectors and words), vectors or words."""
+    """The search of a question: hybrid (vectors and words), vectors or words."""
     store: str
     requirements: tuple[str, ...] = ()
     option: str = ""
@@ -110,7 +110,7 @@ def entrants_for(choice: str) -> list[Entrant]:
 # Environments for other engines: each has its own, so that no package of theirs meets one of ours.
 
 DONE = "installed.txt"
-"""What is in an environment; written last, so that one that was cut off is made again."""
+"""List of an environment's packages; written last, so that an interrupted one is made again."""
 
 LIMIT_S = 1_800
 
@@ -178,18 +178,18 @@ def quiet_environment(home: Path, own: bool) -> Mapping[str, str]:
 
 HERE = Path(__file__).parent
 GRACE_S = 120
-"""What a process may take beyond its time for starting, and for a step that cannot be cut short."""
+"""Time allowed to a process beyond its time for starting, and for a step that cannot be cut short."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What runs: sizes, questions for each size, and the seconds that each engine has to write and to ask."""
+    """The plan of a run: sizes, questions for each size, and the seconds that each engine has to write and to ask."""
 
     sizes: tuple[int, ...]
     questions: int = 200
     seconds: float = 120.0
     environments: Path | None = None
-    """Where environments stay for the next run; without a folder they are deleted at the end."""
+    """Folder in which environments stay for the next run; without one they are deleted at the end."""
 
 
 @dataclass(slots=True)
@@ -312,7 +312,7 @@ class Task:
 
     @contextmanager
     def _process(self, phase: str) -> Iterator[Iterator[str]]:
-        """The lines of the engine's process; it is killed where it does not end by itself."""
+        """The lines of the engine's process; it is killed if it does not end by itself."""
         files = [HERE / "drive.py", HERE / self.entrant.driver]
         places = [str(self.work.folder), str(self.store), str(self.seconds), self.entrant.option]
         command = [str(self.python), "-P", str(files[0]), str(files[1]), phase, *places]
@@ -335,7 +335,7 @@ class Task:
 
 
 def _whole(process: subprocess.Popen[str], errors: Any) -> Iterator[str]:
-    """All lines, and one that says why where the process ends without a last line."""
+    """All lines, and one that says why if the process ends without a last line."""
     assert process.stdout is not None
     last = ""
     for last in process.stdout:

@@ -1,8 +1,8 @@
 """Runs one engine: writes memories into it, or asks it, and prints a line of JSON for each step.
 
-This file runs in the environment of the engine, where fivefold is not installed: standard library and NumPy alone.
-`python drive.py DRIVER PHASE DATA FOLDER SECONDS OPTION`, the phase `write` or `ask`. Each folder of DATA is a
-collection: `memories.jsonl`, `vectors.npy`, `questions.jsonl`, `question_vectors.npy`. The engine's store is in FOLDER.
+This file runs in the environment of the engine, which does not have fivefold: standard library and NumPy alone. `python
+drive.py DRIVER PHASE DATA FOLDER SECONDS OPTION`, the phase `write` or `ask`. Each folder of DATA is a collection:
+`memories.jsonl`, `vectors.npy`, `questions.jsonl`, `question_vectors.npy`. The engine's store is in FOLDER.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _batches(space: Path, clock: Clock, say: Say) -> Iterator[tuple[list[str], l
 
 
 def resident_mb() -> float:
-    """The memory of this process now, or its peak where the system does not say."""
+    """The memory of this process now, or its peak if the system does not say."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmRSS:"):

@@ -39,7 +39,7 @@ class HaystackPeer:
         return [document.id for document in self._joiner.run(documents=[words, near], top_k=k)["documents"]]
 
     def close(self) -> None:
-        """What is written is saved already."""
+        """Nothing to do: writes are already on disk."""
 
 
 def open_peer(folder: Path, data: Path, option: str) -> HaystackPeer:

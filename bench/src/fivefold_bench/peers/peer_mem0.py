@@ -19,7 +19,7 @@ COMMON = set(
 
 
 class ReadyVectors:
-    """What mem0 asks for vectors; here they are looked up by text."""
+    """Vectors for mem0, looked up by text."""
 
     def __init__(self) -> None:
         self.vectors: dict[str, Any] = {}

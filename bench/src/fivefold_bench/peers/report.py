@@ -1,4 +1,4 @@
-"""What a run of all engines comes to: a row for each engine and size, and how fivefold compares."""
+"""The result of a run of all engines: a row for each engine and size, and the comparison with fivefold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fivefold_bench.plots import COLOURS, GREYS, INK, MARKERS, page, save
 from fivefold_bench.results import PEER_PLOTS
 
 TIMES_FASTER = 2.0
-"""How much faster than the fastest hybrid engine fivefold should be, at no lower recall."""
+"""Minimum lead of fivefold over the fastest hybrid engine, at the same recall or a higher one."""
 
 BAR_FROM = 10_000
 """The smallest size that has this bar."""
@@ -54,10 +54,10 @@ class Comparison(Value):
     engine: str
     against: str
     times: float
-    """How many times faster fivefold is at p50."""
+    """Ratio of that engine's p50 to fivefold's."""
     recall_gain: float
     ok: bool | None
-    """Whether the bar is met; small sizes have none."""
+    """True if the bar is met; small sizes have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def named(row: PeerRow) -> str:
 
 
 def remarks(rows: Sequence[PeerRow]) -> list[str]:
-    """What is to be known of some rows: each note once, with the sizes that it is about if not all of its engine."""
+    """Remarks on some rows: each note once, with the sizes that it is about if not all of its engine."""
     sizes: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.note:

@@ -37,7 +37,7 @@ FIRST = 10_000_000
 """The number of the first varied turn; no real one ends in such a number."""
 
 MOVED = 0.04
-"""How far each number of a varied turn's vector is moved, by normal noise."""
+"""Normal noise that is added to each number of a varied turn's vector."""
 
 SEED = 13
 

@@ -1,8 +1,8 @@
 """Expressions of time in English and a few of other languages, in one table with two policies.
 
-A question looks back: where an expression fits two times it means the earlier one, unless the caller looks ahead. A
-stored text follows the tense of its clause. No clock and no time zone of the machine is read; the caller says when and
-where.
+A question looks back: if an expression fits two times it means the earlier one, unless the caller looks ahead. A stored
+text follows the tense of its clause. No clock and no time zone of the machine is read; the caller gives the time and
+the zone.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _HOLDS = r"(?: (?:hold|bring|have in store|look(?: like)?)(?!\w)| (?:looking|hol
 
 @asked(MONTH_WORDS, "(?:does|do|will|did|is) {month}(?=" + _HOLDS + ")")
 def month_as_subject(match: re.Match[str], question: Question) -> Reading | None:
-    """What June holds is what happens in it, as a month to come unless it "did"."""
+    """ "What June holds" asks for the events in it, as a month to come unless it "did"."""
     number, did = month_number(match["month"]), lower(match[0]).startswith("did")
     if question.reach == "past" or match["month"] == "may":
         return None
@@ -163,7 +163,7 @@ _HOLIDAY_WORDS = (
     "|(?P<summer>summer) (?:holidays|break|vacation)|holidays)(?! (?:in|to)(?! {any month})(?!\\w))",
 )
 def days_off(match: re.Match[str], question: Question) -> Reading | None:
-    """Easter weekend is no wider than Easter; "over the holidays" means those of Christmas."""
+    """Easter weekend has the width of Easter; "over the holidays" means those of Christmas."""
     if question.reach == "past":
         return None
     name = "easter" if match["easter"] else "summer holidays" if match["summer"] else "holidays"
@@ -377,7 +377,7 @@ def latest_day_of_month(match: re.Match[str], question: Question) -> Reading | N
 
 
 _NEAR_ENOUGH = 45 * DAY
-"""How far away a weekday with a bare number may be."""
+"""Maximum distance of a weekday with a bare number."""
 _ORDINAL = r"(?P<day>\d{1,2})(?:st|nd|rd|th)"
 _WEEKDAY = "(?P<weekday>{short weekday}),? "
 
@@ -391,7 +391,7 @@ _WEEKDAY = "(?P<weekday>{short weekday}),? "
 )
 @told(ORDINAL_WORDS, rf"(?:{_WEEKDAY}|(?<=on\x20)|(?<=by\x20)|(?<=until\x20)|(?<=from\x20))the {{day word}}(?P<last>)?")
 def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
-    """The 14th of this month or one next to it, as the tense says; "the 3rd floor" and "the 2nd time" are no days."""
+    """The 14th of this month or one next to it, as the tense says; "the 3rd floor" and "the 2nd time" are not days."""
     number, weekday = day_number(match["day"]), match["weekday"]
     if not weekday and not is_day_of_month(match):
         return None

@@ -17,13 +17,13 @@ from fivefold.values.fields import About, Between, Rule
 from fivefold.values.serialize import Value
 
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
-"""Where "until" and "before" begin (R8)."""
+"""Beginning of "until" and "before" (R8)."""
 DAY, WEEK, MONTH, YEAR = (timedelta(days=days) for days in (1, 7, 31, 366))
 INSTANT = timedelta(microseconds=1)
 DAY_PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 """Hours from the day's midnight (R8); the night runs into the next morning."""
 UNIT_DAYS = {"day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
-"""How many days "N weeks ago" covers, around that day (R8)."""
+"""Number of days that "N weeks ago" covers, around that day (R8)."""
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 
 _MAX_DAYS = 36_500
@@ -31,9 +31,9 @@ _MAX_DAYS = 36_500
 _SEASONS = ("summer", "autumn", "winter", "spring")
 """In the order they follow the months that `summer_months` names."""
 _ENDS = {"first": "beginning", "last": "end", "final": "end"}
-"""Which third "the first days" are."""
+"""Names of the thirds, such as "the first days"."""
 _STEPS = {"year": (4, 8, 12), "quarter": (1, 2, 3), "season": (1, 2, 3), "decade": (36, 84, 120)}
-"""Where the thirds of a unit end, in months."""
+"""Ends of the thirds of a unit, in months."""
 _MONTH_CUTS = (11, 21)
 """The thirds of a month are days 1-10, 11-20 and 21 to the end (R8)."""
 _WEEK_PARTS = {"week": (0, 7), "weekend": (5, 2)}
@@ -119,7 +119,7 @@ Accepts = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an expression means: a span with its unit. If it comes round again (a month, a weekday), it has `latest`
+    """The meaning of an expression: a span with its unit. If it comes round again (a month, a weekday), it has `latest`
     and `period`; if it only counts after a certain word, `accepts`; `frame` is the year behind "two years ago"."""
 
     span: Span
@@ -226,7 +226,7 @@ class Calendar:
         return self.today.replace(month=month, day=1)
 
     def to_now(self, start: datetime) -> Span:
-        """From `start` to now; where that is no time at all, the present instant."""
+        """From `start` to now; if that is empty, the present instant."""
         return Span(start, self.now + INSTANT if start == self.now else self.now)
 
     def unit_around(self, day: date, unit: str) -> Span:
@@ -336,7 +336,7 @@ def in_utc(value: datetime) -> datetime:
 
 
 def later(day: date, months: int) -> date:
-    """The same day `months` later, or the last day of that month."""
+    """Adds months to a day, which becomes the last day of the month if that is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 

@@ -1,6 +1,6 @@
 """Reading a question: it looks back, and the words before an expression narrow, bound or join it.
 
-Where an expression fits two times it means the earlier one, unless the caller looks ahead (R8).
+If an expression fits two times it means the earlier one, unless the caller looks ahead (R8).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from fivefold.text.time_grammar.words import Table, compile_pattern, lower, numb
 from fivefold.values.query import Window
 
 Reach = Literal["past", "any", "ahead"]
-"""How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
-comes round read as the coming one."""
+"""The reach of a reading: the past and times that name their year (R8); words of the future and vague ones as well; and
+recurring times read as the coming one."""
 
 SOON = "soon"
 """The unit of "soon" and "coming up", which say nothing if the question names a time."""
@@ -73,7 +73,7 @@ class Question(Calendar):
         self.last_talk = None if last_talk is None else in_utc(last_talk)
 
     def this(self, unit: str) -> Span:
-        """The running week, month, quarter or year, up to now (R8); to its end where one looks ahead."""
+        """The running week, month, quarter or year, up to now (R8); to its end if one looks ahead."""
         return self.whole(unit) if self.reach == "ahead" else self.to_now(self.midnight(self.first(unit)))
 
     def recurring(
@@ -205,16 +205,16 @@ _CLOCK = compile_pattern(
 _UP_TO_SOMETHING = re.compile(r"\b(?:get|gets|got|getting|been|was|were|is|are|am|be)(?: \S+){0,2} $", re.IGNORECASE)
 """Before "up to" these ask for doings, and not for an end."""
 _SEVERAL_DAYS = {"day": 7, "week": 28, "fortnight": 28, "month": 92, "year": 1096}
-"""How far "the days before" and the like reach."""
+"""Number of days that "the days before" and the like cover."""
 _OVER_DAYS = 2
 """Days on either side of a holiday that "over" it takes in."""
 _NEAR_DAYS, _RUN_UP_DAYS = 7, 21
-"""How far "just before" and "the run-up to" reach."""
+"""Number of days that "just before" and "the run-up to" cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word or phrase that ends where an expression may begin."""
+    """A word or phrase that stands right before an expression."""
 
     start: int
     match: re.Match[str]
@@ -248,7 +248,7 @@ def terms_in(text: str, question: Question) -> list[Term]:
 
 
 def _phrases_before(text: str) -> dict[int, Phrase]:
-    """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
+    """The phrases by their end; one with "the" has two ends, since an expression may begin with it."""
     matches = {}
     for match in _BEFORE.finditer(text):
         if match["to"] and _UP_TO_SOMETHING.search(text, max(0, match.start() - 40), match.start()):
@@ -421,7 +421,7 @@ def _joined(term: Term, following: Term) -> Term:
 
 
 def _bound(text: str, term: Term, question: Question) -> Term | None:
-    """The term as the word before it bounds it; nothing where that leaves no time or it does not count."""
+    """The term as the word before it bounds it; nothing if that leaves no time or it does not count."""
     to_now = _TO_NOW.match(text, term.end) if term.word in _OPENERS else None
     if to_now and term.reading.counts_after("since"):
         span = _until_now(question, term.reading, "since")

@@ -448,7 +448,7 @@ def rest(match: re.Match[str], question: Question) -> Reading | Span | None:
 
 @asked("week month quarter year", "the (?P<unit>week|month|quarter|year)(?! (?:before|after|of)(?!\\w))")
 def within(match: re.Match[str], question: Question) -> Reading | None:
-    """This year, where "the beginning of the year" is asked for; "the year" alone says nothing."""
+    """This year, if "the beginning of the year" is asked for; "the year" alone says nothing."""
     unit = lower(match["unit"])
     if unit == "week" and question.reach == "past":
         return None
@@ -523,7 +523,7 @@ def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
     "(?:,? (?:of )?(?P<week>last|next|this) week)?",
 )
 def weekdays(match: re.Match[str], saying: Saying) -> Span | None:
-    """From Monday to Thursday: days of one week where a week or a tense says so, a habit otherwise."""
+    """From Monday to Thursday: days of one week if a week or a tense says so, a habit otherwise."""
     first, last = weekday_number(match["first"]), weekday_number(match["last"])
     length = (last - first) % 7 + 1
     if match["week"]:

@@ -83,7 +83,7 @@ class Saying(Calendar):
         self.text = text
 
     def clause(self, start: int, end: int) -> tuple[int, int]:
-        """Where the clause around a date begins and ends."""
+        """Beginning and end of the clause around a date."""
         first = max(0, start - _CLAUSE_CHARS)
         for stop in _BREAK.finditer(self.text, first, start):
             first = stop.end()
@@ -108,7 +108,7 @@ class Saying(Calendar):
         return "future" if mark["future"] else "present" if mark["present"] else "past"
 
     def story(self) -> Tense:
-        """The tense of the whole text, for a clause without a verb: past where most verbs are, else future."""
+        """The tense of the whole text, for a clause without a verb: past if most verbs are, else future."""
         marks, text = self._marks()
         past = [mark["past"] is not None for mark in marks.finditer(text[:_CLAUSE_CHARS])]
         return "past" if 2 * sum(past) > len(past) else "future"

@@ -44,7 +44,7 @@ class Side:
     overrides: Mapping[str, object] = field(default_factory=dict)
     sliders: Sequence[Slider] = ()
     predicts: bool = False
-    """Whether the recipe predicts its weights from the question by default."""
+    """True if the recipe predicts its weights from the question by default."""
     recall: Recall | None = None
     cards: Sequence[Card] = ()
     error: str = ""

@@ -68,7 +68,7 @@ def text_of(value: object) -> str:
 
 
 def value_of(spec: FieldSpec, text: str) -> Any:
-    """The value of a field from its text, to be checked by the engine; None where the text is empty."""
+    """The value of a field from its text, to be checked by the engine; None if the text is empty."""
     if _is_text_list(spec):
         return [line.strip() for line in text.splitlines() if line.strip()]
     stripped = text.strip()

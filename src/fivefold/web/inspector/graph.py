@@ -41,7 +41,7 @@ _ENDS: dict[str, tuple[ShownKind | None, ShownKind | None]] = {
     "owns": ("person", None),
     "leads": ("person", None),
 }
-"""What a relation says of its source and of its target. A role, as in "sister of", is between persons."""
+"""The kinds of source and target that a relation implies. A role, as in "sister of", is between persons."""
 
 
 def kind_of(entity: Entity, edges: Iterable[Edge]) -> ShownKind:
@@ -83,12 +83,12 @@ class Relation:
 
     @property
     def stated(self) -> bool:
-        """Whether a text states it; otherwise the two are only mentioned together."""
+        """True if a text states it; otherwise the two are only mentioned together."""
         return not self.edge.is_co_mention
 
     @property
     def line(self) -> Line:
-        """How it is drawn."""
+        """The style of its line."""
         return "shared" if not self.stated else "ended" if self.ended else "stated"
 
     @property
@@ -104,7 +104,7 @@ class Neighbourhood:
     kinds: tuple[ShownKind, ...]
     relations: tuple[Relation, ...]
     centred: bool = False
-    """Whether the first entity is in the middle: the chosen one, or the user."""
+    """True if the first entity is in the middle: the chosen one, or the user."""
     chosen: bool = False
     left_out: int = 0
     """Neighbours of the chosen entity beyond `MAX_ENTITIES`."""
@@ -118,7 +118,7 @@ class Neighbourhood:
         return {item.line for item in self.relations}
 
     def to_json(self, namespace: str) -> str:
-        """What the script draws; a relation names its entities by their place in the list."""
+        """The data that the script draws; a relation names its entities by their place in the list."""
         places = {entity.id: place for place, entity in enumerate(self.entities)}
         entities = [
             {
@@ -168,7 +168,7 @@ class RelationReader:
 
 
 def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
-    """The chosen entity with its neighbours; where it has few, also some of theirs."""
+    """The chosen entity with its neighbours; if it has few, also some of theirs."""
     own = reader.of(chosen.id)
     near = _other_ends(own, {chosen.id})
     others = near[: MAX_ENTITIES - 1]
@@ -212,7 +212,7 @@ def _related(entities: Sequence[Entity], relations: Iterable[Relation]) -> list[
 
 
 def _between(relations: Iterable[Relation], entities: Iterable[Entity]) -> tuple[Relation, ...]:
-    """The relations between these entities; co-mentions of a pair are left out where a text states a relation."""
+    """The relations between these entities; co-mentions of a pair are left out if a text states a relation."""
     ids = {entity.id for entity in entities}
     inside = [item for item in relations if ids.issuperset(item.ends) and item.edge.source_id != item.edge.target_id]
     stated = {frozenset(item.ends) for item in inside if item.stated}
@@ -234,7 +234,7 @@ def _order(item: Relation) -> tuple[bool, bool, float, int]:
 
 
 PAGE = 40
-"""Entities in the list where none is chosen."""
+"""Entities in the list if none is chosen."""
 
 MAX_MEMORIES = 20
 """Memories on the page of an entity that they mention."""
@@ -305,7 +305,7 @@ def alias(request: Request, session: PageSession, entity: Id, name: Name = "") -
 
 @router.post("/graph/merge")
 def merge(request: Request, session: PageSession, entity: Id, name: Name = "") -> Response:
-    """Merges the entity with that name into this one; an id where several have the name."""
+    """Merges the entity with that name into this one; an id if several have the name."""
     other = int(name) if name.strip().isdecimal() else name
     return _change(request, session, entity, "merge", name, lambda graph: graph.merge(entity, other))
 

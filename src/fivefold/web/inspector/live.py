@@ -19,13 +19,13 @@ from fivefold.values.reports import LARGEST
 from fivefold.web.inspector.rendering import PageSession, environment, page
 
 STREAM_S = 30.0
-"""How long one stream lasts. The browser then connects again, by which its rights are checked again."""
+"""Duration of one stream. The browser then connects again, by which its rights are checked again."""
 
 POLL_S = 0.5
-"""How long an event may wait before it is sent."""
+"""Maximum wait of an event before it is sent."""
 
 RETRY_MS = 1_000
-"""How long the browser waits before it connects again."""
+"""Time that the browser waits before it connects again."""
 
 MAX_STREAMS = 32
 """Streams at once; one more gets an answer that makes the browser try again later."""
@@ -69,7 +69,7 @@ def feed_of(request: Request) -> LiveFeed:
 
 
 async def limited(request: Request, stream: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The stream, or only its first line where there are enough others."""
+    """The stream, or only its first line if there are enough others."""
     state = request.app.state
     state.live_streams += 1
     try:

@@ -15,7 +15,7 @@ from fivefold.web.inspector.rendering import page
 router = APIRouter()
 
 COOKIE_S = 30 * 86_400
-"""How long a browser stays signed in, as long as the server runs."""
+"""Time that a browser stays signed in, as long as the server runs."""
 
 
 @router.get("/login")

@@ -72,7 +72,7 @@ one_memory = APIRouter()
 
 @dataclass(frozen=True, slots=True)
 class MentionLink:
-    """A name in the memory, and the id of its entity; None where the graph has none."""
+    """A name in the memory, and the id of its entity; None if the graph has none."""
 
     name: str
     kind: str
@@ -311,7 +311,8 @@ NAMES = tuple(field.name for field in fields(Filters))
 
 
 def _part_of(show: str, text: str, current: bool) -> Filter:
-    """The filter of a part of the list, narrowed by the filter's text; what was replaced only where it is asked for."""
+    """The filter of a part of the list, narrowed by the filter's text; superseded memories only if they are asked
+    for."""
     if show not in VIEWS:
         raise InvalidInput(f"show {show!r} is unknown; it is one of {', '.join(MEANINGS)}")
     keep = health_filters(utc_now())[VIEWS[show]]

@@ -37,7 +37,7 @@ CHOICES = {
     "now": "as of {}",
     "filter": "filter {}",
 }
-"""How the page names an option that is not the default."""
+"""The page's text for an option that is not the default."""
 
 
 @dataclass(slots=True)
@@ -64,12 +64,12 @@ class Question:
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) != getattr(empty, name)}
 
     def choices(self) -> list[str]:
-        """The options that differ from an empty form, in words, for where their controls are folded away."""
+        """The options that differ from an empty form, in words, shown while their controls are folded away."""
         chosen = self.state() | ({"now": self.moment()[:16].replace("T", " ")} if self.moment() else {})
         return [CHOICES[name].format(value) for name, value in chosen.items() if name in CHOICES]
 
     def moment(self) -> str:
-        """`now` as an input for times takes it; empty if it is no time."""
+        """`now` as an input for times takes it; empty if it is not a time."""
         try:
             return f"{as_utc(self.now, 'now')[0]:%Y-%m-%dT%H:%M:%S}" if self.now else ""
         except InvalidInput:
@@ -149,7 +149,7 @@ class Card:
     made_of: tuple[tuple[str, float], ...]
     """The bar of the score: what routes and later steps made of it. In one answer, equal bars are equal scores."""
     start: float
-    """Where that bar begins: not at 0 if a hit of the answer has a score below 0."""
+    """Beginning of that bar: not at 0 if a hit of the answer has a score below 0."""
 
     @property
     def paths(self) -> list[Evidence]:

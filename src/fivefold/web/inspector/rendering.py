@@ -49,7 +49,7 @@ MAX_INLINE_CHARS = 50_000
 
 
 def line_of(hit: Hit, length: int) -> list[Segment]:
-    """The memory on one line, cut to where words met."""
+    """The memory on one line, cut to the matched words."""
     return marked_line(hit.memory.content, hit.passage, length)
 
 
@@ -101,14 +101,14 @@ def problem_page(request: Request, problem: Problem) -> HTMLResponse:
 
 
 def push_address(request: Request, response: HTMLResponse, here: str) -> HTMLResponse:
-    """The browser shows the address of what it sees, in its shortest form, also where it gets only a part."""
+    """Makes the browser show the address of what it sees, in its shortest form, even if it gets only a part."""
     if is_fragment(request):
         response.headers["HX-Push-Url"] = here
     return response
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether htmx asks; it takes only a part of the page."""
+    """True if htmx asks; it takes only a part of the page."""
     return request.headers.get("hx-request") == "true"
 
 

@@ -58,7 +58,7 @@ def change(request: Request, session: PageSession, form: Texts) -> Response:
 
 
 def own_texts(engine: Engine) -> dict[str, str]:
-    """Each setting of the namespace as text, empty where it has the default."""
+    """Each setting of the namespace as text, empty if it has the default."""
     own = engine.own_settings()
     return {name: text_of(own.get(name)) for name in FIELDS}
 

@@ -46,7 +46,7 @@ class TimingBar:
 
 
 def split_question(query: Query) -> list[Piece]:
-    """The question, split where a reading begins or ends, so that readings may overlap."""
+    """The question, split at the beginning and end of each reading, so that readings may overlap."""
     spans = [(start, end, what, _mark(query, start, what)) for start, end, what in query.spans()]
     cuts = sorted({0, len(query.text), *(edge for start, end, _, _ in spans for edge in (start, end))})
     pieces = []

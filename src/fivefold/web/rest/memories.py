@@ -258,7 +258,7 @@ def _with_id(once: PendingRequest | None, record: dict[str, Any], number: int) -
 
 StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]
 UnusedDays = Annotated[int, Query(description="For how many days it may wait for its first use")]
-SoonDays = Annotated[int, Query(description="How many days ahead it is said what expires")]
+SoonDays = Annotated[int, Query(description="Days ahead for which expiring memories are listed")]
 Examples = Annotated[int, Query(description="How many of each are named")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
