@@ -95,6 +95,7 @@ def test_a_search_finds_by_meaning_and_fills_up(docs: FivefoldStore) -> None:
     assert keys(docs.search(ANA)) == ["c", "b", "a"]
     assert keys(docs.search(ANA, limit=1, offset=1)) == ["b"]
     assert keys(docs.search(ANA, query="boiler", limit=2, offset=1)) == keys(docs.search(ANA, query="boiler"))[1:3]
+    assert keys(docs.search(ANA, query=" ")) == ["c", "b", "a"]
     assert docs.search(BEN, query="boiler") == docs.search(("nowhere",)) == []
 
 
@@ -166,6 +167,8 @@ def test_everything_can_be_awaited(store: FivefoldStore) -> None:
         await asyncio.gather(*(store.aput(ANA, key, value) for key, value in DOCS.items()))
         assert keys(await store.asearch(ANA, query="passport", limit=1)) == ["c"]
         assert await store.alist_namespaces() == [ANA]
+        await asyncio.gather(*(store.aput(BEN, "same", {"n": number}) for number in range(8)))
+        assert [item.value["n"] in range(8) for item in await store.asearch(BEN)] == [True]
         await store.adelete(ANA, "c")
         assert await store.aget(ANA, "c") is None
         item = await store.aget(ANA, "a")
@@ -249,11 +252,15 @@ def test_what_is_wrong_is_said_and_nothing_is_stored(store: FivefoldStore) -> No
     with pytest.raises(InvalidInput, match="at least one label"):
         store.batch([PutOp(BEN, "b", {"n": 1}), PutOp((), "b", {"n": 1})])
     with pytest.raises(InvalidInput, match="id"):
-        store.batch([PutOp(BEN, "b", {"n": 1}), PutOp(BEN, "two\nlines", {"n": 1})])
+        store.batch([PutOp(("users", "cleo"), "b", {"n": 1}), PutOp(BEN, "two\nlines", {"n": 1})])
     with pytest.raises(InvalidInput, match="the most is 200"):
         store.put(("x" * 150, "y" * 150), "b", {"n": 1})
     with pytest.raises(InvalidInput, match="metadata"):
         store.put(BEN, "b", {"n": object()})
+    with pytest.raises(InvalidInput, match="must be a mapping"):
+        store.put(BEN, "b", "text")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="number of minutes"):
+        store.put(BEN, "b", {"n": 1}, ttl="an hour")  # type: ignore[arg-type]
     with pytest.raises(InvalidNamespaceError):
         store.put(("users.ben",), "b", {"n": 1})
     assert store.list_namespaces() == [ANA]

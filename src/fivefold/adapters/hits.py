@@ -185,28 +185,40 @@ def original_of(memory: Memory, framework: str) -> Json | None:
     return original if same and isinstance(original, dict) else None
 
 
-def all_memories(engine: Engine, filter: FilterInput | None = None) -> Iterator[Memory]:
-    """All memories of a namespace that pass the filter, latest first."""
-    page = engine.memories(filter=filter, limit=MAX_K)
+def all_memories(engine: Engine, filter: FilterInput | None = None, page_size: int = MAX_K) -> Iterator[Memory]:
+    """All memories of a namespace that pass the filter, latest first, read page by page."""
+    page = engine.memories(filter=filter, limit=page_size)
     yield from page
     while page.cursor is not None:
-        page = engine.memories(filter=filter, limit=MAX_K, cursor=page.cursor)
+        page = engine.memories(filter=filter, limit=page_size, cursor=page.cursor)
         yield from page
 
 
 def remember_each(engine: Engine, records: Sequence[Json]) -> None:
     """Remember records that each have an id, every one of them: also what was forgotten, or says the same as another.
 
-    Of two that say the same, the later one ends with its id, since an engine keeps equal notes once.
+    A memory of that id is changed. Of two that say the same, the later one ends with its id, since an engine keeps
+    equal notes once.
     """
     stored = set(engine.remember_many(records).stored) if records else set()
     for record in records:
-        if record["id"] in stored:
+        id = str(record["id"])
+        if id in stored:
+            continue
+        if engine.stored_ids([id]):
+            change(engine, record)
             continue
         with suppress(NotFound):
-            engine.reinstate(record["id"])
+            engine.reinstate(id)
         if not engine.remember_many([record]).stored:
             engine.remember_many([_distinct(record)])
+
+
+def change(engine: Engine, record: Json) -> None:
+    """Give the memory of that id the content of the record; it holds again if another had replaced it."""
+    changes = {name: value for name, value in record.items() if name not in ("id", "origin")}
+    if engine.update(record["id"], **changes).superseded_by is not None:
+        engine.reinstate(record["id"])
 
 
 def _distinct(record: Json) -> Json:

@@ -24,7 +24,8 @@ from fivefold.engine.async_engine import CallKind, threads_of
 from fivefold.errors import InvalidInput, MissingExtra, NotFound
 from fivefold.retrieval.plan import RecipeChoice
 from fivefold.values.fields import check_names
-from fivefold.values.memory import Memory
+from fivefold.values.filters import Filter
+from fivefold.values.memory import Memory, record_of
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.times import utc_now
@@ -131,7 +132,7 @@ class FivefoldStore(BaseStore):
         last = op.offset + op.limit
         prefix = tuple(op.namespace_prefix)
         names = [name for name in self.store.namespaces() if namespace_labels(name)[: len(prefix)] == prefix]
-        found: list[Found] = list(islice(self._recalled(op, names, last), last)) if op.query else []
+        found: list[Found] = list(islice(self._recalled(op, names, last), last)) if visible(op.query or "") else []
         if len(found) < last:
             seen = {(name, memory.id) for name, memory, _ in found}
             others = (each for each in self._listed(op, names) if (each[0], each[1].id) not in seen)
@@ -159,45 +160,37 @@ class FivefoldStore(BaseStore):
 
     def _listed(self, op: SearchOp, names: Sequence[str]) -> Iterator[Found]:
         """All items of the namespaces, those written last first."""
-        now = utc_now()
+        alive = Filter(alive_at=utc_now())
+        size = MAX_K if op.filter else max(1, min(op.offset + op.limit, MAX_K))
 
         def items(name: str) -> Iterator[Found]:
-            for memory in all_memories(self.store.namespace(name)):
-                if memory.is_alive(now) and _passes(_value(memory), op.filter or {}):
+            for memory in all_memories(self.store.namespace(name), alive, size):
+                if _passes(_value(memory), op.filter or {}):
                     yield name, memory, None
 
         return merge(*map(items, names), key=lambda each: each[1].event_at, reverse=True)
 
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        now = utc_now()
-
-        def held() -> Iterator[Namespace]:
-            for name in self.store.namespaces():
-                labels = namespace_labels(name)
-                if all(_matches(condition, labels) for condition in op.match_conditions or ()) and any(
-                    memory.is_alive(now) for memory in all_memories(self.store.namespace(name))
-                ):
-                    yield labels
-
-        found = sorted({labels[: op.max_depth] for labels in held()})
-        return found[op.offset : op.offset + op.limit]
+        alive = Filter(alive_at=utc_now())
+        found = {
+            labels[: op.max_depth]
+            for name, labels in ((name, namespace_labels(name)) for name in self.store.namespaces())
+            if all(_matches(condition, labels) for condition in op.match_conditions or ())
+            and self.store.namespace(name).memories(filter=alive, limit=1)
+        }
+        return sorted(found)[op.offset : op.offset + op.limit]
 
     def _put(self, ops: Sequence[PutOp]) -> None:
-        """All are checked before any is stored; the new items of a namespace are stored together."""
+        """All are checked before any is stored; those of a namespace are stored together."""
         records = [(op, None if op.value is None else self._record(op)) for op in ops]
-        new: dict[str, list[Json]] = {}
+        written: dict[str, list[Json]] = {}
         for op, record in records:
             name = namespace_name(op.namespace)
-            engine = self.store.namespace(name)
             if record is None:
-                _forget(engine, op.key)
-            elif not engine.stored_ids([op.key]):
-                new.setdefault(name, []).append(record)
+                _forget(self.store.namespace(name), op.key)
             else:
-                changed = {field: value for field, value in record.items() if field != "id"}
-                if engine.update(op.key, **changed).superseded_by is not None:
-                    engine.reinstate(op.key)
-        for name, items in new.items():
+                written.setdefault(name, []).append(record)
+        for name, items in written.items():
             remember_each(self.store.namespace(name), items)
         if self._next_sweep is not None and utc_now() >= self._next_sweep:
             self.sweep_ttl()
@@ -205,19 +198,25 @@ class FivefoldStore(BaseStore):
     def _record(self, op: PutOp) -> Json:
         """An item as a record, whose metadata keeps its value."""
         namespace_name(op.namespace)
-        value, now = dict(cast(Mapping[str, Any], op.value)), utc_now()
+        if not isinstance(op.value, Mapping):
+            raise InvalidInput(f"the value of an item must be a mapping, not {type(op.value).__name__}")
+        if op.ttl is not None and not isinstance(op.ttl, int | float):
+            raise InvalidInput("ttl must be a number of minutes, or None")
+        value, now = dict(op.value), utc_now()
         indexed = op.index is not False
         text = storable(_text(value, self.fields if op.index is None else op.index)) if op.index is not False else ""
         if not visible(text):
             text, indexed = f"(item {op.key}, stored without an index)", False
         original = {"value": value, "indexed": indexed, "ttl": op.ttl}
-        return {
+        record = {
             "id": op.key,
             "content": text,
             "event_at": now,
             "expires_at": None if op.ttl is None else now + timedelta(minutes=op.ttl),
             "metadata": original_metadata(text, LIBRARY, original),
         }
+        record_of(record)
+        return record
 
 
 def _fields(memory: Memory) -> dict[str, Any]:
