@@ -458,6 +458,7 @@ def load(
         int, typer.Option(min=1, max=64, help="Processes of the server; with more than one, one alone comes first")
     ] = 1,
     recipe: Annotated[str, typer.Option(help="Recipe of the recalls")] = "default",
+    effort: Annotated[Literal["low", "normal", "high"], typer.Option(help="Effort of the recalls")] = "normal",
     as_json: JsonOption = False,
 ) -> None:
     """Put clients on a server that read and write at once; times, errors, and whether a confirmed write was lost."""
@@ -472,7 +473,7 @@ def load(
     if url is not None and workers > 1:
         raise InvalidInput("a server that is running has its own workers; leave --workers out")
     key = os.environ.get("FIVEFOLD_KEY") if url else None
-    request = Load(clients, seconds, shares, url, key, store, embedder, workers, recipe)
+    request = Load(clients, seconds, shares, url, key, store, embedder, workers, recipe, effort)
     result = run_load(request, progress=sys.stderr.isatty())
     _tell(as_json, result.to_dict(), lambda views: views.show_load(result))
     if not result.ok:

@@ -27,6 +27,7 @@ import fivefold
 from fivefold import sample
 from fivefold.errors import FivefoldError
 from fivefold.text.display import bar
+from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
 from fivefold.values.times import new_id
 from fivefold_bench.load_client import Account, Client, EngineApi, Failed, HttpApi, LoadApi, meet, meet_at, run_client
@@ -123,6 +124,7 @@ class Load:
     """Processes of the server; with more than one, a server of one process is measured first."""
     recipe: str = "default"
     """The recipe of the recalls."""
+    effort: Effort = "normal"
 
     @property
     def alone_s(self) -> float:
@@ -216,7 +218,7 @@ def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Fi
     copy = shutil.copy(location, f"{location}.copy")
     with fivefold.open(copy, namespace=NAMESPACE) as engine:
         engine.recall(sample.questions()[0].query)
-        client = Client(EngineApi(engine, load.recipe), f"{name}-library", load.mix, seed=1)
+        client = Client(EngineApi(engine, load.recipe, load.effort), f"{name}-library", load.mix, seed=1)
         with bar("The library, in this process", 1, show=progress) as advance:
             account = client.work(time.time(), time.time() + load.alone_s)
             advance(1)
@@ -234,7 +236,7 @@ def _by_one_worker(location: str, load: Load, name: str, progress: bool) -> list
 
 
 def _api(target: Target, load: Load) -> HttpApi:
-    return HttpApi(target.url, NAMESPACE, target.key, load.recipe)
+    return HttpApi(target.url, NAMESPACE, target.key, load.recipe, load.effort)
 
 
 def _alone(target: Target, load: Load, name: str, progress: bool) -> list[Figure]:

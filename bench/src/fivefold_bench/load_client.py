@@ -17,6 +17,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.retrieval.plan import RecallOptions
+from fivefold.values.recall_trace import Effort
 from fivefold_bench.measures import records
 
 # Two ways to the same operations: over HTTP to a server, or straight into an engine.
@@ -40,16 +42,16 @@ class Gone(Failed):
 class EngineApi:
     """Straight into an engine."""
 
-    def __init__(self, engine: Engine, recipe: str = "default") -> None:
+    def __init__(self, engine: Engine, recipe: str = "default", effort: Effort = "normal") -> None:
         self._engine = engine
-        self._recipe = recipe
+        self._options: RecallOptions = {"recipe": recipe, "effort": effort}
 
     def recall(self, question: str) -> tuple[str, list[str]]:
-        answer = self._engine.recall(question, recipe=self._recipe)
+        answer = self._engine.recall(question, **self._options)
         return answer.id, [hit.memory.id for hit in answer]
 
     def context(self, question: str) -> None:
-        self._engine.context(question, recipe=self._recipe)
+        self._engine.context(question, **self._options)
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
         self._engine.feedback(recall, used=ids)
@@ -74,20 +76,22 @@ class EngineApi:
 class HttpApi:
     """To a server, over one connection that stays open."""
 
-    def __init__(self, url: str, namespace: str, key: str | None = None, recipe: str = "default") -> None:
+    def __init__(
+        self, url: str, namespace: str, key: str | None = None, recipe: str = "default", effort: Effort = "normal"
+    ) -> None:
         parts = urlsplit(url)
         kind: Callable[..., HTTPConnection] = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
         self._space = f"{parts.path.rstrip('/')}/v1/namespaces/{quote(namespace, safe='')}"
-        self._recipe = recipe
+        self._options = {"recipe": recipe, "effort": effort}
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def recall(self, question: str) -> tuple[str, list[str]]:
-        answer = self._request("POST", "/recall", {"question": question, "recipe": self._recipe})
+        answer = self._request("POST", "/recall", {"question": question, **self._options})
         return answer["id"], [hit["memory"]["id"] for hit in answer["hits"]]
 
     def context(self, question: str) -> None:
-        self._request("POST", "/context", {"question": question, "recipe": self._recipe})
+        self._request("POST", "/context", {"question": question, **self._options})
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
         self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})

@@ -128,18 +128,18 @@ _WORD = re.compile(r"(?!(?<=['’])(?:s|t|d|m|re|ve|ll)\b)[^\W\d_]+")
 
 def language_of(text: str) -> str | None:
     """The language of the text, if it is surely one of these; nothing for English and for all others."""
-    words = _small_words(text)
-    found = [weights for weights in map(_words().get, words) if weights]
+    words, known, stops = _small_words(text), _words(), stop_words()
+    found = [weights for weights in map(known.get, words) if weights]
     total = dict.fromkeys(LANGUAGES, 0.0)
     for weights in found:
         for name, weight in weights.items():
             total[name] += weight
     best = max(total.values())
-    english = len(stop_words().intersection(words))
+    english = len(stops.intersection(words))
     if not best or (english > len(found) and best <= ENGLISH_WEIGHT * (english - len(found))):
         return None
     likely = [name for name in LANGUAGES if total[name] >= max(WEAK, best - MAX_WEIGHT_GAP)]
-    against = sum(word in stop_words() and not _words().get(word, {}).keys() & set(likely) for word in words)
+    against = sum(word in stops and known.get(word, {}).keys().isdisjoint(likely) for word in words)
     if best <= ENGLISH_WEIGHT * against:
         return None
     return _by_lexicon(text, likely, total, sure=best >= MIN_WEIGHT)

@@ -207,10 +207,13 @@ class Pattern:
     """A regular expression behind a look for one of its trigger words or signs, which its flag stands for.
 
     `#` stands for any digit, `####` for four in a row; `#-#`, `#/#` and `#.#` for two of them joined by that sign.
+    Behind a `+` stand further words of which the text must have one as well.
     """
 
     def __init__(self, triggers: str, pattern: str, flags: int = 0) -> None:
-        self.triggers = frozenset(triggers.split())
+        first, _, further = triggers.partition("+")
+        self.triggers, required = frozenset(first.split()), frozenset(further.split())
+        self.also = _flag_of(required) if required else -1
         self._pattern = pattern
         self._flags = flags
         self.flag = _flag_of(self.triggers)
@@ -229,7 +232,8 @@ class Pattern:
 
     def occurs(self, text: str) -> bool:
         """True if the expression matches anywhere."""
-        if not flags_in(text) & self.flag:
+        flags = flags_in(text)
+        if not (flags & self.flag and flags & self.also):
             return False
         if self._lower is not None and text.isascii():
             return self._lower.search(text.lower()) is not None

@@ -25,8 +25,10 @@ _NAMES = {
 """Names that people use for secrets. Some words count only before a colon, or with the thing they open."""
 PASSWORD_KINDS = frozenset(_NAMES)
 
-_HINT = late_pattern(r"pass|pw|pin|code|códi|combo|combi|key|wort|contrase|senha|wachtw|://", re.IGNORECASE)
+_HINTS = "pass|pw|pin|code|códi|combo|combi|key|wort|contrase|senha|wachtw|://"
 """A text that names one has one of these."""
+_HINT = late_pattern(_HINTS, re.IGNORECASE)
+_ASCII_HINTS = tuple(filter(str.isascii, _HINTS.split("|")))
 _NAME = late_pattern(
     "|".join(f"(?P<n{place}>(?<![^\\W_])(?:{form})(?![^\\W\\d_]))" for place, form in enumerate(_NAMES.values())),
     re.IGNORECASE,
@@ -80,7 +82,8 @@ _WINDOW = 160
 
 def passwords_in(text: str) -> Iterator[tuple[str, int, int]]:
     """The kind of each password, PIN or code in the text, and its place."""
-    if not _HINT.search(text):
+    lower = text.lower()
+    if not (any(hint in lower for hint in _ASCII_HINTS) if text.isascii() else _HINT.search(text)):
         return
     for name in _NAME.finditer(text):
         kind = _kind(name)

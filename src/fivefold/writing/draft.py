@@ -202,9 +202,9 @@ def without_secrets(record: Record, settings: Settings) -> Record:
     """The record as it may be stored, with a note for each secret; an error for the first that the settings refuse."""
     changes: dict[str, Any] = {}
     notes: list[str] = []
-    for name in SEARCHED:
+    for name, value in [(name, value) for name in SEARCHED if (value := getattr(record, name))]:
         found: list[str] = []
-        masked = scan_secrets(getattr(record, name), lambda kind: _treatment(kind, settings) == "mask", found)
+        masked = scan_secrets(value, lambda kind: _treatment(kind, settings) == "mask", found)
         treatments = {kind: done for kind in found if (done := _treatment(kind, settings)) != "keep"}
         for kind, done in treatments.items():
             if done == "refuse":

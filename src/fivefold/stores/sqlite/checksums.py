@@ -40,21 +40,21 @@ class RowChanges:
 
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
-        table = change.table_name
-        if table == TABLE and change.op == "DELETE" and change.old:
+        table, op = change.table_name, change.op
+        if table == TABLE and op == "DELETE" and change.old:
             place = str(change.old[1]), change.old[0]
             self._sums.pop(place, None)
             self._again.add(place)
         if table in _WITHOUT or (table, change.rowid) in self._again or change.database_name != "main":
             return
-        if change.op != "INSERT":
+        if op != "INSERT":
             try:
                 self._add(table, change.rowid, change.old or (), -1)
             except UnicodeDecodeError:  # a damaged row can be deleted all the same
                 self._sums.setdefault((table, change.rowid), [0, 0])[0] -= 1
         if change.blob_write >= 0:
             self._again.add((table, change.rowid))
-        elif change.op != "DELETE":
+        elif op != "DELETE":
             self._add(table, change.rowid_new, change.new or (), 1)
 
     def save(self) -> None:
@@ -150,7 +150,10 @@ def has_sound_schema(connection: apsw.Connection) -> bool:
 
 def checksum(row: Sequence[Any]) -> int:
     """The checksum of the columns of a row, the same on every machine."""
-    return crc32(ascii([crc32(value) if isinstance(value, bytes) else value for value in row]).encode())
+    plain = list(row)
+    if bytes in map(type, plain):
+        plain = [crc32(value) if isinstance(value, bytes) else value for value in plain]
+    return crc32(ascii(plain).encode())
 
 
 def readable(cursor: apsw.Cursor) -> Iterator[tuple[Any, ...]]:

@@ -332,9 +332,12 @@ def dotted(match: re.Match[str], saying: Saying) -> Span:
 
 @asked(MONTH_WORDS, "(?:{any weekday},? )?(?:the )?{day}" + _RANGE + "(?: of)? {month}(?:,? (?:of )?{year})?")
 @told(ORDINAL_WORDS, "(?:{any weekday},? )?(?:the )?{day word}(?P<last>)? of {month}(?:,? {year})?")
-@told(MONTH_WORDS, "(?:{any weekday},? )?(?:the )?{day}\\.?" + _RANGE + "(?: of)? {month}(?:,? (?:of )?{year})?(?! 0)")
+@told(
+    f"{MONTH_WORDS} + #",
+    "(?:{any weekday},? )?(?:the )?{day}\\.?" + _RANGE + "(?: of)? {month}(?:,? (?:of )?{year})?(?! 0)",
+)
 @both(
-    MONTH_WORDS,
+    f"{MONTH_WORDS} + #",
     "(?:{any weekday},? )?{month} (?:the )?{day}(?!:[0-9])(?:{to}(?:the )?{last day}(?! (?:of )?{any month}))?"
     "(?:,? {year})?" + COUNTED,
 )

@@ -204,7 +204,10 @@ def in_some(match: re.Match[str], question: Question) -> Reading | None:
     return Reading(question.unit_around(day, unit), "day" if unit == "day" else "", explicit=True)
 
 
-@told("ago back now today", rf"{_AWAY} (?:ago|back(?= ?(?:$|[.,;!?)]))|(?P<ahead>from (?:now|today)))")
+@told(
+    f"ago back now today + {UNITS} night nights fortnight fortnights",
+    rf"{_AWAY} (?:ago|back(?= ?(?:$|[.,;!?)]))|(?P<ahead>from (?:now|today)))",
+)
 @told(
     f"{UNITS} night nights fortnight fortnights",
     rf"(?P<ahead>in ){_AWAY}(?:['’]s?)?(?P<time> time)?(?! (?:ago|of|or so of)\b)",

@@ -88,7 +88,7 @@ class Table(Generic[Moment, Meaning]):
         matches = [
             (match.start(), -match.end(), order, match)
             for order, (pattern, _) in enumerate(self.rows)
-            if flags & pattern.flag and pattern.occurs(text)
+            if flags & pattern.flag and flags & pattern.also and pattern.occurs(text)
             for match in pattern.bare.finditer(text)
         ]
         end = 0

@@ -190,6 +190,13 @@ _TRIGGERS = frozenset(
     "for in only you user".split()
 )
 
+_SIGNS_INSIDE = (
+    *("please", "kindly", "make sure", "from now", "going forward", "in future", "call me", "could you", "can you"),
+    *("always", "never", "keep your", "don't", "avoid"),
+    *("want", "need", "like", "love", "prefer", "expect", "appreciate", "ask", "require"),
+)
+"""An instruction that does not begin a sentence begins with one of these."""
+
 _ABOUT_USER = late_pattern(r"\W*(?:the )?user\b", re.IGNORECASE)
 """Somebody else writes about the user: "The user wants short answers"."""
 
@@ -202,7 +209,8 @@ def is_standing(sentence: str) -> bool:
     text = lower_case(sentence[:MAX_SENTENCE])
     opening = _phrase("opening").match(text)
     starts = [opening.end()] if opening else []
-    starts += [match.end() for match in _phrase("inside").finditer(text)]
+    if any(sign in text for sign in _SIGNS_INSIDE):
+        starts += [match.end() for match in _phrase("inside").finditer(text)]
     return any(_instructs(text, start) for start in starts)
 
 
