@@ -36,7 +36,7 @@ _HOME = {
     )
     for name in names.split()
 }
-"""Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
+"""Home of each public name. Modules load when first asked for, so `import fivefold` costs nothing."""
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 

@@ -48,7 +48,7 @@ PARAMETERS: dict[str, dict[str, tuple[type, bool]]] = {
     "delete": {"path": (str, True)},
     "rename": {"old_path": (str, True), "new_path": (str, True)},
 }
-"""What each command takes: the type, and whether it is needed."""
+"""Parameters of each command: the type, and True if it is needed."""
 
 
 class MemoryFiles:

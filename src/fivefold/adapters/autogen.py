@@ -50,7 +50,7 @@ class FivefoldMemoryConfig(BaseModel):
 
 
 class FivefoldMemory(Memory, Component[FivefoldMemoryConfig]):
-    """What the last question of a chat recalls is put before its answer, as quotes inside a fence."""
+    """Puts the memories that the last question of a chat recalls before its answer, as quotes inside a fence."""
 
     component_config_schema = FivefoldMemoryConfig
     component_provider_override = "fivefold.adapters.autogen.FivefoldMemory"

@@ -135,7 +135,7 @@ class FivefoldStorage(StorageBackend):
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
-        """What the question of the running `recall` finds; a vector alone cannot be searched for."""
+        """The hits for the question of the running `recall`; a vector alone cannot be searched for."""
         question = _question.get("")
         if not question:
             raise InvalidInput("FivefoldStorage searches for a question, not for a vector; use FivefoldMemory.recall")

@@ -141,7 +141,8 @@ class FivefoldMemoryStore:
         user_id: str | None = None,
         **options: Any,
     ) -> list[ChatMessage]:
-        """What a query recalls, or the latest memories. `filters` are Haystack's, over the `meta` of the messages."""
+        """The memories that a query recalls, or the latest. `filters` are Haystack's, over the `meta` of the
+        messages."""
         call, engine = {**self.options, **checked_options(options)}, self.engine(user_id)
         if query:
             answer = engine.recall(query, **{**call, "k": MAX_K if filters else top_k})

@@ -53,7 +53,7 @@ class Adapter(Protocol):
 
     @property
     def k(self) -> int:
-        """How many memories at most."""
+        """Maximum number of memories."""
 
 
 def recall(adapter: Adapter, question: str, **options: Unpack[CallOptions]) -> Recall:
@@ -85,7 +85,7 @@ def _keywords(adapter: Adapter, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def store_location(engine: Engine) -> dict[str, str]:
-    """Where an engine is, for a saved adapter that opens it again; never a password."""
+    """The location of an engine's store, for a saved adapter that opens it again; never a password."""
     if engine.location == ":memory:":
         raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
     return {"store": engine.location, "namespace": engine.namespace}
@@ -149,7 +149,7 @@ def hit_lines(recall: Recall, excluded: frozenset[str] = frozenset()) -> list[st
 
 
 def hit_block(lines: Sequence[str]) -> str:
-    """The quotes inside their fence, after a line that says how to use them; nothing where there are none."""
+    """The quotes inside their fence, after a line that says how to use them; empty if there are none."""
     return f"{OPENING}\n{fenced(LINE_BREAK.join(lines))}" if lines else ""
 
 
@@ -179,7 +179,7 @@ def original_metadata(text: str, framework: str, original: Json) -> Json:
 
 
 def original_of(memory: Memory, framework: str) -> Json | None:
-    """What a library gave; None if the memory came from elsewhere or its text has changed since."""
+    """The object that a library gave; None if the memory came from elsewhere or its text has changed since."""
     original = memory.metadata.get(framework)
     same = memory.metadata.get(f"{framework}_digest") == digest(memory.content)
     return original if same and isinstance(original, dict) else None

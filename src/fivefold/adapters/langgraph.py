@@ -144,7 +144,7 @@ class FivefoldStore(BaseStore):
         return [SearchItem(namespace_labels(name), score=score, **_fields(memory)) for name, memory, score in page]
 
     def _recalled(self, op: SearchOp, names: Sequence[str], count: int) -> Iterator[Found]:
-        """What a recall finds, best first. Chances can be compared between namespaces, scores cannot."""
+        """The hits of a recall, best first. Chances can be compared between namespaces, scores cannot."""
         found: list[Found] = []
         k = MAX_K if op.filter else max(1, min(count, MAX_K))
         for name in names:
@@ -282,7 +282,7 @@ def _matches(condition: MatchCondition, labels: Namespace) -> bool:
 
 
 def _passes(value: object, wanted: object) -> bool:
-    """Whether a value fits a filter: equal to it, part by part, or as its operators say."""
+    """True if a value fits a filter: equal to it, part by part, or as its operators say."""
     if isinstance(wanted, Mapping):
         if any(str(name).startswith("$") for name in wanted):
             check_names(wanted, OPERATORS, "filter", noun="operator")
@@ -294,7 +294,7 @@ def _passes(value: object, wanted: object) -> bool:
 
 
 def _at(value: object, key: str) -> object:
-    """What is under a key; a dot leads into a nested object, unless the whole is a key."""
+    """The value under a key; a dot leads into a nested object, unless the whole is a key."""
     if not isinstance(value, Mapping) or key in value or "." not in key:
         return value.get(key) if isinstance(value, Mapping) else None
     first, rest = key.split(".", 1)

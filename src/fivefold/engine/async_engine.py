@@ -22,8 +22,8 @@ from fivefold.stores.interface import Store
 from fivefold.writing.entity_graph import Graph
 
 READS = WRITES = LENGTHY = ROUTES = 2
-"""How many calls of each kind, and routes of recalls, run at once. Only one thread runs Python at a time: more threads
-would do no more work, and each that waits for its turn lets the event loop wait longer."""
+"""Number of calls of each kind, and routes of recalls, that run at once. Only one thread runs Python at a time: more
+threads would do no more work, and each that waits for its turn lets the event loop wait longer."""
 
 AT_ONCE = 200
 """Items of a stream that are read at once."""
@@ -76,7 +76,7 @@ def threads_of(store: Store) -> CallThreads:
 
 
 async def stream(items: Iterator[R], threads: CallThreads) -> AsyncIterator[R]:
-    """What an iterator gives, a few items for each read."""
+    """The items of an iterator, a few for each read."""
     while some := await threads.run("read", lambda: list(islice(items, AT_ONCE))):
         for item in some:
             yield item
@@ -95,7 +95,7 @@ class AsyncOwner(AsyncCalls[Open]):
 
     @property
     def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
+        """The location of the store: a path, ':memory:' or an address without its password."""
         return self._target.location
 
     async def close(self) -> None:
@@ -235,7 +235,7 @@ class AsyncEngine(AsyncOwner[Engine]):
 
     @property
     def settings(self) -> Awaitable[Settings]:
-        """The namespace's settings, defaults where nothing is set: `await mem.settings`."""
+        """The namespace's settings, with defaults for all others: `await mem.settings`."""
         return self._threads.run("read", lambda: self._target.settings)
 
     @property
@@ -284,7 +284,7 @@ class AsyncStore(AsyncOwner[SharedStore]):
 
 
 async def _opened(open_it: Callable[[], Open]) -> Open:
-    """What is opened after the caller has gone is closed again."""
+    """Opens it; a store that is opened after the caller has gone is closed again."""
 
     def close(opening: asyncio.Future[Open]) -> None:
         if not opening.cancelled() and opening.exception() is None:

@@ -103,7 +103,7 @@ class IdleCheck:
         self._thread: threading.Thread | None = None
 
     def end_with(self, owner: object) -> None:
-        """Let the thread end when the owner is gone, also where nobody closes it."""
+        """Lets the thread end when the owner is gone, even if nobody closes it."""
         weakref.finalize(owner, self._ended.set).atexit = False
 
     def recalled(self, namespace: str) -> None:
@@ -316,7 +316,8 @@ class Engine(Browser):
             return link_earlier_repeats(self._namespace, advance)
 
     def erasure(self) -> Erasure:
-        """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""
+        """Says whether the bytes of forgotten memories are gone from every file, and if not, until when they may
+        remain."""
         return self.store.erasure()
 
     def health(
@@ -327,7 +328,8 @@ class Engine(Browser):
         soon_days: int = SOON_DAYS,
         examples: int = 5,
     ) -> HealthReport:
-        """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
+        """Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
+        secrets.
 
         Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
         """
@@ -375,7 +377,7 @@ class Engine(Browser):
         self._training.count_feedback(self.settings.learn_after)
 
     def feedback_count(self) -> int:
-        """How many recalls have feedback."""
+        """Number of recalls with feedback."""
         return self._namespace.reader.feedback.count()
 
     def train_reranker(self, *, progress: bool = False) -> Verdict:
@@ -383,7 +385,7 @@ class Engine(Browser):
         return train_reranker(self._namespace, progress)
 
     def learned(self) -> LearnedFromUse:
-        """What the namespace has learned from use so far, and how far it counts."""
+        """Everything the namespace has learned from use so far, and its present weight."""
         return learned_from_use(self._namespace)
 
     def unlearn(self) -> None:
@@ -432,7 +434,7 @@ class Engine(Browser):
         count: Count = tokens,
         **options: Unpack[RecallOptions],
     ) -> Context:
-        """What `recall` finds as a block for a prompt within the budget; `count` says how many tokens a text takes.
+        """The hits of `recall` as a block for a prompt within the budget; `count` says how many tokens a text takes.
 
         As many memories come as fit, or at most `k`. `options` are the keywords of `recall`.
         """
@@ -442,7 +444,8 @@ class Engine(Browser):
         return compose(answer, budget, count, settings.zone, settings.unlikely_memories)
 
     def history(self, of: str) -> History:
-        """What a memory replaced and what replaced it, by its id; or the values that a question had, oldest first.
+        """The memories that a memory replaced and those that replaced it, by its id; or the values that a question had,
+        oldest first.
 
         A question has more than one word, as in "where do I live" or "Sarah's job".
         """
@@ -493,7 +496,7 @@ class Engine(Browser):
         effort: Effort = "normal",
         filter: FilterInput | None = None,
     ) -> Plan:
-        """What `recall` would do, without doing it."""
+        """The plan of a `recall`, without doing it."""
         options = {name: value for name, value in locals().items() if name != "self"}
         return pipeline.prepare(self._request(options), self._namespace.reader).plan
 

@@ -56,7 +56,7 @@ class SharedStore:
 
     @property
     def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
+        """The location of the store: a path, ':memory:' or an address without its password."""
         return self.store.location
 
     def namespace(self, name: str) -> Engine:

@@ -24,13 +24,13 @@ MAX_DATED = 300
 """Memories that are read for an agenda."""
 
 MAX_STRETCH = 32 * DAY_MICROS
-"""A longer stretch of time is no date of an agenda: 'next year'."""
+"""A longer stretch of time is not a date of an agenda: 'next year'."""
 
 OVERDUE = timedelta(days=14)
 """For how long something is overdue that was due and that nothing says is done."""
 
 REPEATS_AHEAD = timedelta(days=7)
-"""How far ahead what repeats each week is listed."""
+"""Time ahead for which weekly events are listed."""
 
 LIKELY = 0.1
 """From this chance on a later memory is asked whether it moves a date."""
@@ -104,7 +104,7 @@ class _Item:
 
 
 def agenda(namespace: Namespace, start: datetime, end: datetime | None, limit: int, secrets: bool) -> Agenda:
-    """What is dated in the window, and what is overdue at its start; `limit` is how many there are at most."""
+    """The dated facts in the window, and the overdue ones at its start; `limit` is their maximum number."""
     reader, zone = namespace.reader, namespace.settings.zone
     last = end or datetime.max.replace(tzinfo=start.tzinfo)
     items = [
@@ -297,7 +297,7 @@ def _fact(item: _Item, secrets: bool, overdue: bool = False) -> Fact:
 def _repeating(
     reader: Reader, start: datetime, soon: datetime, end: datetime, zone: tzinfo, secrets: bool, dated: Sequence[_Item]
 ) -> Iterator[Fact]:
-    """What is said to happen each week, on its next day, and birthdays of earlier years."""
+    """Weekly events, on their next day, and birthdays of earlier years."""
     latest: dict[frozenset[str], tuple[Memory, str, int]] = {}
     words = [word for name in WEEKDAY_NAMES for word in lexemes(f"{name}s")]
     rows = [hit.row for hit in reader.search.lexical([*words, *lexemes("every weekly")], MAX_DATED, EVERYTHING)]

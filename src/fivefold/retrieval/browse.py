@@ -72,7 +72,7 @@ class Browser:
 
     @property
     def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
+        """The location of the store: a path, ':memory:' or an address without its password."""
         return self._namespace.store.location
 
     def namespaces(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Browser:
 
     @property
     def settings(self) -> Settings:
-        """The namespace's settings, defaults where nothing is set."""
+        """The namespace's settings, with defaults for all others."""
         return self._namespace.settings
 
     def own_settings(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Browser:
         return self._namespace.reader.admin.settings()
 
     def exists(self) -> bool:
-        """Whether anything was ever written to the namespace."""
+        """True if anything was ever written to the namespace."""
         return self._namespace.reader.exists()
 
     def embedder_pin(self) -> str | None:
@@ -190,7 +190,7 @@ class Browser:
         }
 
     def history(self, id: str) -> History:
-        """What a memory replaced, what replaced it, and why."""
+        """The memories that a memory replaced, those that replaced it, and why."""
         memory, reader = self._namespace.get(id), self._namespace.reader
         chain = reader.memories.lineage(memory.row)
         links = reader.memories.links_around(memory.row, [other.row for other in chain])
@@ -199,7 +199,7 @@ class Browser:
     def profile(
         self, about: str = "user", *, token_budget: int = 600, now: datetime | str | None = None, secrets: bool = False
     ) -> Profile:
-        """What is known of the user, or of the person, place or project that `about` names, within the budget.
+        """The known facts of the user, or of the person, place or project that `about` names, within the budget.
 
         The lines are the words of memories, each with its sources. Keys and passwords are masked unless `secrets`.
         """
@@ -214,7 +214,7 @@ class Browser:
         limit: int = 50,
         secrets: bool = False,
     ) -> Agenda:
-        """What is dated from `start` (now) to `end`, by the day it is meant for, and what is overdue by then.
+        """The dated facts from `start` (now) to `end`, by the day they are meant for, and those overdue by then.
 
         What was moved stands on its new day; what was cancelled is left out, and named in `moved`.
         """
@@ -224,7 +224,8 @@ class Browser:
         return agenda(self._namespace, first, last, checked_limit(limit), secrets)
 
     def changes(self, since: datetime | str | None = None, *, secrets: bool = False) -> Changes:
-        """What is new, what replaced something and what ended since a time, or since the latest session began."""
+        """The facts that are new, that replaced others and that ended since a time, or since the latest session
+        began."""
         if since is not None:
             at = as_utc(since, "since")[0]
         else:
@@ -253,11 +254,11 @@ class Browser:
         return Page(tuple(pair.link for pair in page), page.cursor)
 
     def extraction(self, id: str) -> Extraction:
-        """What was extracted from a memory: whom it mentions, what it states, which dates it names."""
+        """The extraction from a memory: the people it mentions, its statements, the dates it names."""
         return self._namespace.extraction_of(self._namespace.get(id))
 
     def stats(self) -> Stats:
-        """What the namespace holds."""
+        """The contents of the namespace."""
         return self._namespace.reader.admin.stats()
 
 
@@ -315,7 +316,7 @@ NO_FEEDBACK = "there is no feedback yet, so that nobody knows what was of use"
 
 @dataclass(slots=True)
 class _Check:
-    """What one check has found so far; the first few are named."""
+    """The findings of one check so far; the first few are named."""
 
     most: int
     count: int = 0

@@ -18,10 +18,10 @@ MIN_SENTENCE = 16
 """Characters of a sentence that can stand alone, and of the beginning of one that is worth to be shown."""
 
 WORD_VALUE = 0.5
-"""What a word of the question is worth in a sentence, against 1 for a word that late interaction has matched."""
+"""Value of a word of the question in a sentence, against 1 for a word that late interaction has matched."""
 
 PASSAGE_VALUE = 0.1
-"""What a sentence of the passage that matched is worth more than others."""
+"""Additional value of a sentence of the passage that matched."""
 
 CLEAR_VALUE = 2 * WORD_VALUE
 """A sentence with so much of the question, and more of it than all others, is the best without a look at meanings."""
@@ -122,7 +122,7 @@ class Excerpts:
 
     @cached_property
     def _read(self) -> tuple[int, str]:
-        """What is compared with the question, and where it begins: of a very long text the part that matched."""
+        """The text that is compared with the question, and its beginning: of a very long text the part that matched."""
         if len(self.content) <= MAX_READ:
             return 0, self.content
         start = max(0, self._match.start - MAX_READ // 2) if self._match is not None else 0
@@ -136,7 +136,7 @@ class Excerpts:
 
     @cached_property
     def _values(self) -> list[float]:
-        """What each sentence is worth: the words of the question that it has or that late interaction met in it."""
+        """The value of each sentence: by the words of the question that it has or that late interaction met in it."""
         values = [0.0] * len(self._spans)
         if self._asked:
             for i, words in enumerate(_sentence_words(self._read[1])):
@@ -152,7 +152,7 @@ class Excerpts:
         return values
 
     def _cut(self, span: Span, length: int) -> Span:
-        """A part of a sentence, between words: its beginning, or where words met if they come later."""
+        """A part of a sentence, between words: its beginning, or the matched words if they come later."""
         start, length = span[0], max(1, length)
         met = [(word.start, word.end) for word in self._match.words] if self._match is not None else []
         inside = [(first, last) for first, last in met if span[0] <= first and last <= span[1]]

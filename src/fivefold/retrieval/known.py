@@ -1,4 +1,4 @@
-"""What is known without a question: a profile, what is dated ahead, what changed, what a session came to.
+"""Views of a memory without a question: a profile, an agenda, changes, the recap of a session.
 
 Every line is a clause of a memory, read when that was written and stored with a weight. A view chooses among the best
 of each section: it knows which memory replaced which, how old each is, and which say the same.
@@ -52,13 +52,12 @@ MIN_WEIGHT = 0.2
 """A fact below this weight is small talk, which no view shows."""
 
 LINE_TOKENS = 12
-"""What a line costs besides its own tokens, so that a short one does not win by being short."""
+"""Tokens that a line costs besides its own, so that a short one does not win by being short."""
 
 BY_WEIGHT, BY_NEWS, BY_LINK, BY_LINKS, BY_AGE = 0.7, 0.65, -0.7, -0.25, 0.6
 BY_COMMON, BY_COMPANY, BY_ASSISTANT, BIAS = -0.4, 0.4, -0.5, -0.6
-"""How a line is weighed: by its own weight, if it replaced something, if something likely replaced it and how much,
-by its age among all memories, if its words are common, by its neighbours, and if an assistant said it. Fitted by
-`training/facts`."""
+"""Weights of a line: its own weight, if it replaced something, if something likely replaced it and how much, its age
+among all memories, if its words are common, its neighbours, and if an assistant said it. Fitted by `training/facts`."""
 
 _CONSTRAINT = late_pattern(
     r"\b(?:allerg\w+|intoleran\w+|vegan|vegetarian|veggie|coeliac|celiac|halal|kosher|gluten|lactose|never"
@@ -66,7 +65,7 @@ _CONSTRAINT = late_pattern(
     r"|forbidden|banned|not allowed|no more)\b",
     re.I,
 )
-"""What a suggestion has to know: it is always in a profile."""
+"""Constraints that a suggestion must respect: they are always in a profile."""
 
 CONSTRAINTS_SHARE = 4
 """Constraints have one part in so many of the budget before all else."""
@@ -154,7 +153,7 @@ def _named_first(lines: list[_Line], name: str) -> list[_Line]:
 
 
 def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
-    """Those that are not hidden, have not expired, and are no small talk unless they are pinned."""
+    """The facts that are not hidden, have not expired, and are not small talk unless they are pinned."""
     return [
         fact
         for fact in stored
@@ -195,7 +194,7 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
 
 
 def _links(successions: Sequence[Succession]) -> tuple[dict[int, list[Succession]], dict[int, list[Succession]]]:
-    """What each memory replaced, and what replaced each."""
+    """The memories that each memory replaced, and those that replaced it."""
     older: dict[int, list[Succession]] = {}
     newer: dict[int, list[Succession]] = {}
     for link in successions:
@@ -205,7 +204,7 @@ def _links(successions: Sequence[Succession]) -> tuple[dict[int, list[Succession
 
 
 def _place(at: datetime, span: tuple[datetime, datetime] | None) -> float:
-    """Where a time lies between the first memory and the last."""
+    """The position of a time between the first memory and the last."""
     if span is None or span[0] == span[1]:
         return 1.0
     return (at - span[0]) / (span[1] - span[0])
@@ -216,7 +215,8 @@ def _sigmoid(value: float) -> float:
 
 
 def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
-    """What is worth most for its tokens: pinned lines and constraints first; a line that says nothing new stays out."""
+    """The lines worth most for their tokens: pinned lines and constraints first; a line that says nothing new stays
+    out."""
     chosen: list[_Line] = []
     known: set[str] = set()
     sections: set[Section] = set()
@@ -275,7 +275,7 @@ def one_line(text: str, secrets: bool) -> str:
 def _earlier(
     reader: Reader, chosen: Sequence[_Line], ended: Sequence[_Line], now: datetime, secrets: bool
 ) -> Iterator[Fact]:
-    """What was true before: lines that something likely replaced, and what the chosen lines surely replaced."""
+    """Facts that were true before: lines that something likely replaced, and those the chosen lines surely replaced."""
     rows = [line.fact.row for line in chosen]
     older = [link for link in reader.memories.successions(rows) if link.newer in set(rows) and link.chance == 1]
     until = {link.older: link.newer_at for link in older}
@@ -302,7 +302,7 @@ LIKELY = 0.5
 
 
 def changes(namespace: Namespace, since: datetime, now: datetime, secrets: bool) -> Changes:
-    """What is new, what replaced something, and what ended after that time."""
+    """The facts that are new, that replaced others, and that ended after that time."""
     read_older_memories(namespace)
     reader = namespace.reader
     recent = _shown(reader.facts.since(since, MAX_CHANGES), now)

@@ -134,7 +134,7 @@ class Preparation:
 
 
 def prepare(request: RecallRequest, reader: Reader) -> Preparation:
-    """What a recall will do: `plan` stops here, `recall` goes on."""
+    """Prepares a recall: `plan` stops here, `recall` goes on."""
     recipe, by_effort = at_effort(request.recipe, request.effort)
     settings, watch = settings_of(reader.admin.settings()), Stopwatch()
     query = understood(request, reader, settings)

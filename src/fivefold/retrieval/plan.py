@@ -82,7 +82,7 @@ def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Sett
 TYPE_CHECKS: Parts[Callable[[Query, Mapping[Type, str], Reader, float], dict[Type, str]]] = Parts(
     {"density": "fivefold.designs.recall:types_elsewhere"}
 )
-"""What else says that a type is the wrong one: most of what is asked about is in memories of other types (R2)."""
+"""Further checks that a type is the wrong one: most of the memories about the question are of other types (R2)."""
 
 
 def optimize(
@@ -145,10 +145,10 @@ class RecallRequest:
         About("Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01", "all"),
     ] = EVERYTHING
     utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
-    """How far the clock of `now` is ahead of UTC, where it says so."""
+    """Offset of the clock of `now` from UTC, if it names one."""
 
     def zone(self, settings: Settings) -> tzinfo:
-        """The zone of the question's days: the namespace's, or the clock of `now` where that has none of its own."""
+        """The zone of the question's days: the namespace's, or the clock of `now` if that has none of its own."""
         if self.utc_offset is None or settings.timezone != UNSET_ZONE:
             return settings.zone
         return timezone(self.utc_offset)

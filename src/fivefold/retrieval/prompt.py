@@ -31,13 +31,13 @@ LIKELY = 0.05
 """A memory below this chance is not worth a line of its own in a chat."""
 
 UNLIKELY = 3
-"""How many memories a block has if nothing seems to answer: the model is the better judge."""
+"""Number of memories in a block if nothing seems to answer: the model is the better judge."""
 
 TOKENS_A_HIT, MIN_HITS, MAX_HITS = 20, 10, 80
 """Tokens of a short memory with its line, and how many memories are recalled for a block."""
 
 BEST_OF_PART = 2
-"""How many memories for each part of a question come before all others."""
+"""Number of memories for each part of a question that come before all others."""
 
 WITH_MEANINGS = 12
 """For so many of the best, sentences are also chosen by words that mean the same; finding those takes time."""
@@ -93,15 +93,15 @@ class Context(Value):
     recall_id: str
     question: str
     found: bool = True
-    """Whether something stored seems to answer, as the recall says; if not, the text says so in a line."""
+    """True if something stored seems to answer, as the recall says; if not, the text says so in a line."""
     reason: str = ""
-    """Why there is no source: nothing stored seems to answer, or not even one fits into the budget."""
+    """The reason why there is no source: nothing stored seems to answer, or not even one fits into the budget."""
 
     def __str__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: how much of the budget it takes, and the text."""
+        """The block as a notebook shows it: its share of the budget, and the text."""
         share = html_bar([Part(f"{self.tokens} tokens", self.tokens / self.budget)])
         left_out = [f"{cut.count} left out: {cut.why}" for cut in self.cut]
         title = f"{self.tokens:,} of {self.budget:,} tokens, {len(self.sources)} sources"
@@ -139,7 +139,7 @@ def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC, unlik
 
 
 def hits_for(budget: int) -> int:
-    """How many memories a block of so many tokens may have use for."""
+    """Number of memories that a block of so many tokens may have use for."""
     return max(MIN_HITS, min(MAX_HITS, budget // TOKENS_A_HIT))
 
 
@@ -190,7 +190,7 @@ def _without_echoes(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
 
 
 def _original(answer: Item, originals: Sequence[tuple[Item, Set[str]]]) -> Item | None:
-    """What an answer repeats, if anything; with a number of its own it is not a repetition."""
+    """The item that an answer repeats, if any; with a number of its own it is not a repetition."""
     if len(answer.memory.content) > MAX_ECHO or not (words := words_of(answer.memory.content)):
         return None
     for item, known in originals:

@@ -38,7 +38,7 @@ class LatePassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a route may look at: the question, as a model reads it, and one namespace of the store with its settings."""
+    """The input of a route: the question, as a model reads it, and one namespace of the store with its settings."""
 
     query: Query
     reader: Reader
@@ -53,11 +53,11 @@ class SearchContext:
     candidates: Sequence[int] = ()
     """The rows that the other routes found, best first, for a route that ranks them again."""
     keep: Filter = EVERYTHING
-    """The filter of the recall: what does not pass it is no candidate."""
+    """The filter of the recall: memories that do not pass it are not candidates."""
     session_id: str | None = None
     """The conversation in which the question is asked, if the caller names one."""
     late_passages: dict[int, list[LatePassage]] = field(default_factory=dict, compare=False)
-    """What late interaction has read so far, by row, so that a recall reads it once."""
+    """Passages that late interaction has read so far, by row, so that a recall reads them once."""
 
     def question_read(self) -> QuestionReading:
         if isinstance(self.question, Exception):
@@ -69,13 +69,13 @@ class SearchContext:
         return self.question_read().vector
 
     def among_alive(self) -> SearchContext:
-        """The same search among what has not expired at the time of the question."""
+        """Narrows the search to the memories that have not expired at the time of the question."""
         now = self.query.now
         return replace(self, keep=replace(self.keep, alive_at=max(now, self.keep.alive_at or now)))
 
 
 class BaseRoute:
-    """What most routes have in common; a route of your own overrides what differs."""
+    """The defaults of most routes; a route of your own overrides those that differ."""
 
     encodes = False
     of_candidates = False
@@ -114,19 +114,19 @@ class Route(Protocol):
     """Finds memories for a question, best first, scores on its own scale."""
 
     encodes: bool
-    """Whether the route needs the question's vector."""
+    """True if the route needs the question's vector."""
 
     of_candidates: bool
-    """Whether it finds nothing by itself and scores what another route found (D2)."""
+    """True if it finds nothing by itself and scores the candidates of another route (D2)."""
 
     rescores: bool
-    """Whether it runs after the others and scores what they found."""
+    """True if it runs after the others and scores their candidates."""
 
     options: type[Any]
     """The constants a recipe may set for it."""
 
     def finds_sessions(self, options: Any) -> bool:
-        """Whether it finds session memories rather than turns and notes."""
+        """True if it finds session memories rather than turns and notes."""
 
     def vector_fields(self, options: Any) -> tuple[VectorField, ...]:
         """The fields whose vectors it searches."""
@@ -135,10 +135,10 @@ class Route(Protocol):
         """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
 
     def unavailable(self, context: SearchContext) -> str | None:
-        """Why this route cannot run in this namespace; None where it can."""
+        """The reason why this route cannot run in this namespace; None if it can."""
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
-        """What limits the search in addition to its depth, in words; empty when nothing does."""
+        """The limits of the search in addition to its depth, in words; empty if there are none."""
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
         """The best memories that pass `keep`, which is the recall's filter and the types that the question implies."""
@@ -156,19 +156,19 @@ SHORT_STATEMENT = 300
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The current candidates, best first where a stage has ordered them, and those dropped so far."""
+    """The current candidates, best first if a stage has ordered them, and those dropped so far."""
 
     candidates: list[Candidate]
     dropped: tuple[Dropped, ...] = ()
     supporting: Mapping[int, float] = field(default_factory=dict)
-    """What memories that are not candidates add to others, by row."""
+    """The support that memories that are not candidates add to others, by row."""
     answers: Mapping[int, float] = field(default_factory=dict)
     """The log-odds that a memory answers, by row, for those that a model has read."""
     judge: str = ""
     """The cross-encoder that read the best, as a recipe names it; empty if none did."""
     notes: tuple[StageNote, ...] = ()
     chance: float | None = None
-    """How likely one of the candidates answers, where a stage has judged it."""
+    """The chance that one of the candidates answers, if a stage has judged it."""
     found: bool | None = None
     idle: tuple[StageNote, ...] = ()
     """Stages that changed nothing, with the reason."""
@@ -181,7 +181,7 @@ class Pool:
         return replace(self, idle=(*self.idle, StageNote(stage, "idle", why)))
 
     def is_same(self, other: Pool) -> bool:
-        """Whether a stage made this pool of the other and changed nothing: no candidate, no note."""
+        """True if a stage made this pool of the other and changed nothing: no candidate, no note."""
         mine, theirs = self.candidates, other.candidates
         if len(mine) != len(theirs) or self.notes is not other.notes:
             return False
@@ -206,28 +206,28 @@ class NoConstants(Value):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One function, the constants it takes, and where it belongs."""
+    """One function, the constants it takes, and its place in the order."""
 
     run: Callable[[Pool, SearchContext, Any], Pool]
     constants: type[Any]
     group: Literal["boosts", "rerank", "select"]
     effort: Effort = "low"
-    """The least effort at which it runs, where a recipe says nothing else."""
+    """The lowest effort at which it runs, if a recipe does not say."""
     does: Callable[[Any], str] | None = None
-    """What it does with these constants, where the first line of its docstring does not say it for all."""
+    """Describes its work with these constants, if the first line of its docstring does not do so for all."""
     rests: str = "it changed nothing"
     """Why it may leave every candidate as it is."""
 
 
 def is_talk(memories: Sequence[Memory]) -> bool:
-    """Whether people talk with each other: what a household or a team tells its assistant is not such talk."""
+    """True if people talk with each other: messages of a household or a team to its assistant are not such talk."""
     speakers = Counter(memory.speaker for memory in memories)
     told = sum(count for name, count in speakers.items() if (name or "user").casefold() in ROLES)
     return bool(memories) and told <= MAX_TOLD * len(memories)
 
 
 def are_short(memories: Sequence[Memory]) -> bool:
-    """Whether they are single statements on average rather than messages that say several things."""
+    """True if they are single statements on average rather than messages that say several things."""
     return sum([len(memory.content) for memory in memories]) <= SHORT_STATEMENT * len(memories)
 
 
@@ -248,7 +248,8 @@ def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]
 def found_by_routes(
     candidates: Sequence[Candidate], only: str = ""
 ) -> Iterator[tuple[int, str, RouteHit | Evidence, float]]:
-    """What the routes, or only one of them, found of the candidates: place, route, hit, and what that adds.
+    """The hits of the routes, or of only one of them, among the candidates: place, route, hit, and its part of the
+    score.
 
     Evidence that nobody has looked at stays unwritten.
     """

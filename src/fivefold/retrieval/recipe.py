@@ -25,7 +25,7 @@ STAGED = ("boosts", "rerank", "select")
 """The groups of stages, in the order in which they run."""
 
 MAX_DEPTH = 4096
-"""How deep a list may go."""
+"""Maximum depth of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class RouteSpec(Value):
 
 @dataclass(frozen=True, slots=True)
 class FusionSpec(Value):
-    """How the routes' lists become one; `pool` candidates go on to the later stages."""
+    """The way in which the routes' lists become one; `pool` candidates go on to the later stages."""
 
     method: Annotated[Method, About("The formula")] = "convex"
     k: Annotated[float, Between(0, 10_000), About("What is added to a rank, for the two rrf methods")] = 60.0
@@ -124,7 +124,7 @@ class Recipe(Value):
         return {"name": self.name, **recipe_data(self)}
 
     def parts(self) -> tuple[str, ...]:
-        """What can be taken out or changed, as `routes.dense` or `boosts.decay`."""
+        """The parts that can be taken out or changed, as `routes.dense` or `boosts.decay`."""
         groups: dict[str, Sequence[RouteSpec | StageSpec]] = {
             "routes": self.routes,
             "boosts": self.boosts,

@@ -143,7 +143,7 @@ def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
 
 
 def _check_together(recipe: Recipe, paths: Sequence[str]) -> None:
-    """What no single field of a route or of the fusion can show."""
+    """Checks that the fields of a route or of the fusion fit together."""
     fusion, composite = recipe.fusion, recipe.fusion.method == "composite"
     for at, route in zip(paths, recipe.routes, strict=True):
         checked_name(route.name or " ", f"{at}.name")

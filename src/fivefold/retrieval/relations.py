@@ -33,10 +33,10 @@ LIKELY_CHANCE = 0.5
 """From this chance of a replacement on, the older memory counts as ended at the time of the newer one."""
 
 TOGETHER_ODDS = 6.0
-"""How many times the odds of a likely replacement rise because both memories come up for one question."""
+"""Factor by which the odds of a likely replacement rise because both memories come up for one question."""
 
 MAX_CHAIN = 3
-"""How many replacements one after the other a memory inherits through."""
+"""Maximum number of replacements one after the other that a memory inherits through."""
 
 MAX_LOOKED_UP = 40
 """Of how many of the best rows it is looked up what replaced them."""
@@ -53,7 +53,7 @@ MIN_RIGHT, MIN_WRONG = 0.25, 0.05
 
 @dataclass(frozen=True, slots=True)
 class EndedConstants(Value):
-    """What is left of the score of a memory that has ended."""
+    """The share of the score that a memory keeps after it has ended."""
 
     factor: Annotated[float, Between(0, 1), About("What is left of the score of a memory that has ended")] = 0.5
     past_stays: Annotated[
@@ -62,7 +62,7 @@ class EndedConstants(Value):
 
 
 def lower_ended(pool: Pool, context: SearchContext, by: EndedConstants) -> Pool:
-    """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
+    """A memory that has ended stops winning; if something newer replaced it, that takes its place."""
     now, factor = context.query.now, by.factor
     if by.past_stays and context.query.demand(*LOOKS_BACK) and not context.query.demand("current"):
         return pool
@@ -106,7 +106,8 @@ def _with_successors(memories: dict[str, Memory], context: SearchContext) -> dic
 
 
 def _current_successor(memory: Memory, now: datetime, memories: Mapping[str, Memory]) -> Memory | None:
-    """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
+    """The memory that holds at the time of the question in place of `memory`, along the whole chain; None if it holds
+    itself."""
     successor, seen = memory, {memory.id}
     while successor.superseded_by and not successor.is_current(now) and successor.superseded_by not in seen:
         seen.add(successor.superseded_by)
@@ -170,7 +171,7 @@ def _successions(rows: Sequence[int], context: SearchContext) -> list[Succession
 
 
 def stand_ins(context: SearchContext, links: Callable[[], Sequence[StandIn]]) -> Sequence[StandIn]:
-    """Which candidate stands for which: the newer if the present is asked for, the older for the past."""
+    """The candidates that stand for others: the newer if the present is asked for, the older for the past."""
     if context.query.demand("current"):
         return links()
     return [(newer, older, chance) for older, newer, chance in links()] if context.query.demand(*BEFORE) else []
@@ -188,7 +189,7 @@ def rows_standing_in(rows: Sequence[int], context: SearchContext) -> list[int]:
 
 
 def inherited(links: Sequence[StandIn], likeness: Vector) -> Vector:
-    """How much each memory gains from what it stands for, along chains: a successor answers for the old."""
+    """The gain of each memory from those it stands for, along chains: a successor answers for the old."""
     gained = likeness.copy()
     for _ in range(MAX_CHAIN):
         for source, target, chance in links:
@@ -262,8 +263,8 @@ class Repeats(Value):
 def repeats(pool: Pool, context: SearchContext, by: Repeats) -> Pool:
     """The older of two linked memories is folded into the newest, which has the better score and chance of both.
 
-    Nothing changes where the question asks for a time, an order or every occurrence, or where sessions are wanted. A
-    list names each state once, and an event as often as it happened.
+    Nothing changes if the question asks for a time, an order or every occurrence, or if sessions are wanted. A list
+    names each state once, and an event as often as it happened.
     """
     query = context.query
     listed = query.demand("list") is not None and not TALK_ABOUT & set(query.lexemes)

@@ -51,7 +51,7 @@ from fivefold.values.vectors import QuestionReading
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What each hit of a list adds to the fused score. The arithmetic is written out when it is looked at."""
+    """The part that each hit of a list adds to the fused score. The arithmetic is written out when it is looked at."""
 
     hits: Sequence[RouteHit]
     contributions: Sequence[float]
@@ -101,7 +101,8 @@ StoreSearch = Callable[[Sequence[RoutePlan], SearchContext, FusionSpec], tuple[S
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A way to make one list of many: what a hit adds to it, and where the store or a model takes part."""
+    """A way to make one list of many: the part that a hit adds to it, and the function by which the store or a model
+    takes part."""
 
     shares: Formula
     in_store: StoreSearch | None = None
@@ -214,7 +215,7 @@ def name_top_hits(runs: Sequence[RouteRun], candidates: Sequence[Candidate]) -> 
 
 
 PATIENCE_S = 0.002
-"""How long the routes without a reading may run one after the other once the others run too."""
+"""Seconds that the routes without a reading may run one after the other once the others run too."""
 
 Answer = TypeVar("Answer")
 

@@ -61,12 +61,12 @@ class Backup(Value):
     size: int
     seconds: float
     amiss: tuple[Finding, ...]
-    """What the doctor would repair in the store as well: indexes and counts that can be rebuilt."""
+    """Findings that the doctor would repair in the store as well: indexes and counts that can be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds."""
+    """The contents of a file."""
 
     counts: tuple[int, int, int, int]
     """The version of its schema, and how many namespaces, memories and keys."""
@@ -83,7 +83,7 @@ def back_up(
 ) -> Backup:
     """Write all of a store to one file that only its owner may read; it appears under its name once it was checked.
 
-    Where `target` is a folder, the file in it is named by the store and the time.
+    If `target` is a folder, the file in it is named by the store and the time.
     """
     began, taken_at = monotonic(), now or utc_now()
     path, name = Path(target), _name_of(store)
@@ -182,7 +182,7 @@ def carry_keys(source: str, target: str) -> None:
 
 
 def learned_of(store: Path) -> Path:
-    """The folder next to a file where its rerankers are."""
+    """The folder next to a file that holds its rerankers."""
     return Path(f"{store}.learned")
 
 
@@ -221,7 +221,7 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
 
 
 def _reading(source: Path) -> apsw.Connection:
-    """Open the source; read-only where this process cannot write to it."""
+    """Opens the source; read-only if this process cannot write to it."""
     writable = os.access(source, os.W_OK) and os.access(source.parent, os.W_OK)
     return connect(str(source), read_only=not writable)
 
@@ -261,7 +261,7 @@ def connection_to(copy: Path) -> Iterator[apsw.Connection]:
 
 
 def check_contents(copy: Path, progress: bool) -> Contents:
-    """What the file contains. A damaged file is an error; what can be rebuilt is reported."""
+    """The contents of the file. A damaged file is an error; indexes that can be rebuilt are reported."""
     with connection_to(copy) as connection:
         schema = int(connection.pragma("user_version"))
         names = rows(connection, "SELECT key, name FROM namespaces ORDER BY key")
@@ -285,7 +285,7 @@ def check_contents(copy: Path, progress: bool) -> Contents:
 # Replacing a store by a backup: a copy is checked in the same folder, and then takes the store's name in one step.
 
 PATIENCE_MS = 2_000
-"""How long another process may still use a store that is to be replaced."""
+"""Maximum time for which another process may still use a store that is to be replaced."""
 
 _MAGIC = b"SQLite format 3\0"
 
@@ -297,7 +297,7 @@ class Restored(Value):
     store: str
     file: str
     taken_at: datetime | None
-    """When the backup was made; None for a file that was copied by other means."""
+    """Time of the backup; None for a file that was copied by other means."""
     schema: int
     namespaces: int
     memories: int

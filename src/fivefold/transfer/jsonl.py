@@ -57,7 +57,7 @@ _ABSENT = {
     "pinned": False,
     "echo_count": 0,
 }
-"""What an exported line without them means."""
+"""Defaults of the fields that an exported line leaves out."""
 
 
 def export_lines(reader: Reader) -> Iterator[str]:

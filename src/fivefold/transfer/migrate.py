@@ -67,7 +67,7 @@ class Migrated(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Copy(Value):
-    """How far a copy has come, and of what; the target stores it until the copy is complete."""
+    """The state of a copy; the target stores it until the copy is complete."""
 
     source: str
     store: str
@@ -89,8 +89,8 @@ def migrate(
 ) -> list[Migrated]:
     """Copy these namespaces, or all, from one store to another; nothing is written to the source.
 
-    Interrupted, the next run continues where it stopped; with `restart` it begins again. What is written to the source
-    meanwhile makes it fail, or is left out where it is `live`.
+    After an interruption, the next run continues from there; with `restart` it begins again. Writes to the source
+    meanwhile make it fail, or are left out if it is `live`.
     """
     for location in (source, target):
         if location in ("", ":memory:"):
@@ -166,7 +166,7 @@ def _move(
 
 
 def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
-    """The copy as the target has recorded it, or a new one; None where all of it seems to be there already."""
+    """The copy as the target has recorded it, or a new one; None if all of it seems to be there already."""
     if origin.reader(namespace).admin.learned_value(COPY_MARK) is not None:
         raise InvalidInput(
             f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish that one first"

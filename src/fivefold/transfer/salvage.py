@@ -44,13 +44,13 @@ class Lost(Value):
 
     namespace: str | None
     id: str | None
-    """None, as the namespace, where it cannot be read."""
+    """None, as the namespace, if it cannot be read."""
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Salvage(Value):
-    """What was brought into the new store, by namespace, and what was lost."""
+    """The memories brought into the new store, by namespace, and those that were lost."""
 
     source: str
     target: str
@@ -61,7 +61,7 @@ class Salvage(Value):
 
 @dataclass(slots=True)
 class _Find:
-    """What one pass over a damaged file has found."""
+    """The findings of one pass over a damaged file."""
 
     lines: dict[int, Path] = field(default_factory=dict)
     ids: dict[int, set[str]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Find:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is known of a namespace."""
+    """The known part of a namespace."""
 
     name: str
     settings: str
@@ -185,7 +185,7 @@ def _links(source: int, links: dict[int, list[tuple[int, str, str, float]]], ids
 
 
 def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list[str], progress: bool) -> int:
-    """Make a namespace of the new store; what is derived is made again where it does not fit what came along."""
+    """Makes a namespace of the new store; derived rows are made again if they do not fit what came along."""
     embedder = choice or _embedder(part, notes)
     namespace = Namespace(store, part.name, embedder, extractor("rules"), utc_now)
     try:
@@ -205,7 +205,7 @@ def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list
 
 
 def _embedder(part: _Part, notes: list[str]) -> str:
-    """The embedder of the namespace, or the default where that cannot be loaded or would send texts to a server."""
+    """The embedder of the namespace, or the default if that cannot be loaded or would send texts to a server."""
     if part.pin is None:
         return DEFAULT
     wanted = RETIRED.get(part.pin) or choice_of(part.pin)

@@ -39,7 +39,7 @@ _USE = ("seen_count", "access_count", "last_accessed_at", "echo_count")
 
 
 class Version(NamedTuple):
-    """How often a memory was changed, when it was last, and what it was then."""
+    """A memory's number of changes, the time of the last one, and its content then."""
 
     number: int
     at: int
@@ -57,7 +57,7 @@ class Conflict(Value):
 
 @dataclass(frozen=True, slots=True)
 class SyncReport(Value):
-    """What a store got from the others: ids of memories that are new, were changed, and were deleted."""
+    """The changes that a store got from the others: ids of memories that are new, were changed, and were deleted."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ _Sent = tuple[str, Version, Json | None]
 
 
 def _read(file: Path) -> tuple[str, str, list[_Sent]]:
-    """What another store has left: its id, its namespace and its memories, each checked."""
+    """The file that another store has left: its id, its namespace and its memories, each checked."""
     parts = objects(file)
     header = next(parts, (1, {}))[1]
     if header.get(HEADER) != 1 or not isinstance(header.get("store"), str):
@@ -164,7 +164,7 @@ def _digest(line: Json) -> str:
 
 
 def _store_id(namespace: Namespace) -> str:
-    """What this namespace of this store is called among the others; made once."""
+    """The id of this namespace of this store among the others; made once."""
     saved = namespace.reader.admin.learned_value(LEARNED)
     if saved is None:
         saved = {"store": new_id(), "known": {}}
@@ -174,7 +174,7 @@ def _store_id(namespace: Namespace) -> str:
 
 
 def _state(namespace: Namespace, now: int) -> _State:
-    """What is stored now, compared with what was last agreed on."""
+    """The stored memories, compared with the last agreed state."""
     store = _store_id(namespace)
     saved = namespace.reader.admin.learned_value(LEARNED) or {"known": {}}
     known = {id: (Version(*entry[:3]), entry[3]) for id, entry in saved["known"].items()}

@@ -28,7 +28,7 @@ from fivefold.writing.extract.facts import facts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryVectors:
-    """What a model reads from one memory: a vector for each of its fields, and the passages of its content."""
+    """A model's reading of one memory: a vector for each of its fields, and the passages of its content."""
 
     fields: Mapping[VectorField, Vector] = field(default_factory=dict)
     passages: tuple[PassageVectors, ...] = ()
@@ -40,7 +40,7 @@ NO_VECTORS = MemoryVectors()
 def index_entry(
     memory: Memory, extraction: Extraction, content_hash: bytes = b"", vectors: MemoryVectors = NO_VECTORS
 ) -> Entry:
-    """The memory with its lexemes; hash and vectors only where the memory is stored and not just indexed again."""
+    """The memory with its lexemes; hash and vectors only if the memory is stored and not just indexed again."""
     predicate, content = passages.lexemes_to_index(memory)
     return Entry(
         memory=memory,
@@ -79,7 +79,7 @@ def read_texts(texts: Sequence[PassageTexts], model: Embedder) -> list[MemoryVec
 
 
 def centre(vectors: Sequence[Vector]) -> Vector:
-    """What several texts are about together: the mean of their vectors, at unit length."""
+    """The common topic of several texts: the mean of their vectors, at unit length."""
     if len(vectors) == 1:
         return vectors[0]
     mean: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
@@ -154,7 +154,7 @@ def expire_by_type(item: Draft, settings: Settings) -> None:
 
 
 def trust_relations(item: Draft, settings: Settings) -> None:
-    """What a memory adds to the graph is trusted no more than its origin."""
+    """Limits the trust in a memory's relations to that in its origin."""
     trust = settings.trust(item.memory.origin)
     if trust < 1 and item.extraction.relations:
         lowered = tuple(replace(each, confidence=each.confidence * trust) for each in item.extraction.relations)
@@ -261,7 +261,7 @@ def scan_secrets(value: Any, mask: Callable[[str], bool], found: list[str]) -> A
 
 
 def _kind_by_key(key: str, item: Any) -> str | None:
-    """What an item of metadata is by its key alone: `{"wifi_password": "…"}`."""
+    """The kind of secret that an item of metadata is by its key alone: `{"wifi_password": "…"}`."""
     if isinstance(item, bool | dict | list | tuple) or len(str(item)) < 3 or item in (None, ""):
         return None
     kind = kind_of_key(key)

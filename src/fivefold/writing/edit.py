@@ -258,7 +258,7 @@ def approve(namespace: Namespace, ids: Sequence[str]) -> Report:
 
 
 MAX_SWEPT = 200
-"""How many expired memories one transaction forgets."""
+"""Maximum number of expired memories that one transaction forgets."""
 
 
 def pin(namespace: Namespace, id: str, pinned: bool) -> Memory:

@@ -34,7 +34,7 @@ FILES = frozenset({"file", "input_file", "document", "container_upload"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 CALLS = frozenset({"tool_use", "tool_call", "function_call", "custom_tool_call", "server_tool_use", "mcp_tool_use"})
 RESULTS = ("tool_result", "call_output")
-"""How the type of a result ends: `web_search_tool_result`, `function_call_output`."""
+"""Endings of the types of results: `web_search_tool_result`, `function_call_output`."""
 
 _CAPTIONS = ("caption", "alt", "alt_text", "description", "title")
 _INSIDE = ("image_url", "source", "image", "metadata", "extras")
@@ -44,7 +44,7 @@ _CALL_IDS = ("call_id", "tool_call_id", "tool_use_id", "id")
 
 @dataclass(frozen=True, slots=True)
 class ToolText:
-    """What a message says of a tool: that it is called with something, or what it answers."""
+    """A message's text of a tool: its call with arguments, or its answer."""
 
     tool: str
     text: str
@@ -90,7 +90,7 @@ class Content:
         self.tool_texts.append(ToolText(name, _as_text(arguments), False))
 
     def result(self, result: Mapping[str, object]) -> None:
-        """What a tool answers: a text, parts or any JSON."""
+        """Adds a tool's answer: a text, parts or any JSON."""
         id = next((str(result[key]) for key in _CALL_IDS if isinstance(result.get(key), str)), "")
         name = result.get("name")
         tool = name if isinstance(name, str) and name else self.tools.get(id, "a tool")
@@ -122,7 +122,7 @@ class Content:
             self.left_out["thoughts" if kind in THOUGHTS else f"parts of type {kind}"] += 1
 
     def _captioned(self, part: Mapping[str, object], noun: str, missing: str) -> None:
-        """What is not text is remembered by what it is called, where that is said."""
+        """Remembers a part that is not text by its name or caption, if it has one."""
         inside = [part[name] for name in _INSIDE if isinstance(part.get(name), Mapping)]
         fields = (*_CAPTIONS, "transcript") if noun == "recording" else _CAPTIONS
         found = (place.get(name) for place in (part, *inside) if isinstance(place, Mapping) for name in fields)
@@ -152,15 +152,15 @@ ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
 """The roles that services have, and what they mean here."""
 
 TIMES = ("event_at", "timestamp", "created_at", "created", "create_time")
-"""Where a message may say when it was written."""
+"""Fields in which a message may say when it was written."""
 
 _SILENT = ("_call", "_call_output", "_reference", "compaction", "remove")
-"""How the types of items end that carry no words of a speaker, in OpenAI's responses and in LangChain."""
+"""Endings of the types of items without words of a speaker, in OpenAI's responses and in LangChain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one message brings: `text` is what `speaker` says, `tool_texts` what tools are asked and answer."""
+    """The content of one message: `text` is the speaker's, `tool_texts` are calls and answers of tools."""
 
     role: Role
     speaker: str
@@ -232,7 +232,7 @@ def _is_item(kind: str) -> bool:
 
 
 def _add_calls(data: Json, content: Content) -> None:
-    """What stands next to the content: a refusal, a recording, calls, which LangChain repeats from the content."""
+    """Adds the parts next to the content: a refusal, a recording, calls, which LangChain repeats from the content."""
     if isinstance(data.get("refusal"), str):
         content.add(data["refusal"])
     if isinstance(data.get("audio"), Mapping):
@@ -294,12 +294,13 @@ class MessageReader:
         return list(self._turns(message, name, message.at))
 
     def notes(self) -> tuple[str, ...]:
-        """What a report says of the messages and parts that are not remembered."""
+        """Notes of a report on the messages and parts that are not remembered."""
         counts = ", ".join(f"{what} ({count})" for what, count in sorted(self.left_out.items()))
         return (f"left out of the messages: {counts}",) if counts else ()
 
     def _turns(self, message: Message, session: str, at: datetime | str | None) -> Iterator[Record]:
-        """What is said is one turn, what tools are asked and answer another, each as far as the settings want it."""
+        """One turn for the speaker's text and another for calls and answers of tools, each as far as the settings want
+        it."""
         self.left_out += message.left_out
         lines = []
         for tool in message.tool_texts:

@@ -163,12 +163,12 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
 
 
 def is_due(last: Mapping[str, Any] | None, now: datetime, days: int) -> bool:
-    """True if a namespace is to be checked again, by what its last check has stored; never where `days` is 0."""
+    """True if a namespace is to be checked again, by the stored result of its last check; never if `days` is 0."""
     if days == 0:
         return False
     return last is None or now >= from_micros(last["at"]) + timedelta(days=days)
 
 
 def jaccard(one: set[bytes], other: set[bytes]) -> float:
-    """How similar two sets are; two empty ones are equal."""
+    """Jaccard similarity of two sets; two empty ones are equal."""
     return len(one & other) / len(one | other) if one or other else 1.0

@@ -78,12 +78,12 @@ def relate(
 
 
 MAX_NEAR = 24
-"""How many of the nearest memories are looked at; the last of them says how near any memory is."""
+"""Maximum number of the nearest memories that are looked at; the last of them says how near any memory is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What was found before the transaction; the transaction stores what still holds then."""
+    """The relations found before the transaction, which stores those that still hold then."""
 
     replacements: Sequence[Replacement] = ()
     repeats: Sequence[Repeat] = ()
@@ -156,23 +156,23 @@ def _may_be_older(memory: Memory) -> bool:
 
 
 MAX_READ = 6
-"""How many of the nearest memories a new one is read with."""
+"""Maximum number of the nearest memories that a new one is read with."""
 
 MIN_NEARNESS, FEW_NEARNESS = 0.4, 0.25
-"""How near a candidate must be at least, and how near any memory is taken to be where there are few."""
+"""Minimum nearness of a candidate, and the assumed nearness of any memory if there are few."""
 
 NEARER, NEARER_IF_PLAIN = 0.2, 0.15
-"""How much nearer than the last one a candidate must be; less where the text plainly says that something changed."""
+"""Minimum lead in nearness of a candidate over the last one; less if the text plainly says that something changed."""
 
 WORDS_WEIGHT = 0.5
-"""What the share of common words adds to the likeness of the vectors."""
+"""Weight of the share of common words beside the likeness of the vectors."""
 
 MIN_READ_CHANCE = 0.25
 """From which chance of the model on a pair counts at all."""
 
 SURE, SURE_IF_PLAIN, SURE_IF_SHORT = 0.95, 0.945, 0.5
-"""From which chance of the model on a memory is ended: in general, where the text plainly says that something changed,
-and where both texts are short as well."""
+"""Minimum chance of the model at which a memory is ended: in general, if the text plainly says that something changed,
+and if both texts are short as well."""
 
 SURE_SHARE = 0.25
 """The share of common words without which a change is not sure, unless both texts are short."""
@@ -187,8 +187,9 @@ MIN_CHANCE = 0.08
 """From which chance on two memories are linked."""
 
 CHANCE_WEIGHTS = (0.6507, 2.165, 2.7599, -0.0025, -4.4488)
-"""What makes a change likely in a life: the model's log odds, the likeness of the vectors, the share of common words,
-the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/reader/weigh.py`)."""
+"""Weights of the chance of a change in a life: the model's log odds, the likeness of the vectors, the share of
+common words, the number of words; and the start of the sum. Fitted on the six lives to choose by
+(`training/reader/weigh.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,8 @@ def _said(side: Side) -> Said:
 
 
 def find_replacements(found: Iterable[Neighbourhood]) -> list[Replacement]:
-    """What the new memories replace, and what replaces them, among themselves and in the store; the oldest first."""
+    """The memories that the new ones replace, and those that replace them, among themselves and in the store; the
+    oldest first."""
     pairs = []
     for item, around in found:
         for near in _candidates(memory_of(item).content, around):
@@ -302,7 +304,7 @@ def _short(text: str) -> str:
 
 
 MAX_TURNS_BACK = 6
-"""How many turns back 'actually it's 45 now' may refer."""
+"""Maximum number of turns back to which 'actually it's 45 now' may refer."""
 
 MAX_ENDED_CHARACTERS = 400
 """A longer text says more than the one statement, so a new value of that statement does not end all of it."""
@@ -352,16 +354,17 @@ def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> 
 
 
 MIN_REPEAT_LIKENESS = 0.7
-"""How like the vectors of two memories must be."""
+"""Minimum likeness of the vectors of two memories that repeat each other."""
 
 MIN_RESTATED_LIKENESS, MIN_RESTATED_CHANCE = 0.78, 0.8
-"""How like the vectors of two memories must be that say the same in other words, and what the model must give."""
+"""Minimum likeness of the vectors of two memories with the same content in other words, and the model's minimum
+chance."""
 
 MAX_REPEATS = 3
-"""How many earlier memories a new one is linked with, the nearest of them."""
+"""Maximum number of earlier memories that a new one is linked with, the nearest of them."""
 
 SAME_EVENT = timedelta(days=1)
-"""How far apart two events in the same words are at most; what happens on another day is another event."""
+"""Maximum distance of two events in the same words; an event of another day is another event."""
 
 MAX_PAGE_MEMORIES = 200
 """Memories that are compared at once, and linked in one transaction, when earlier repeats are looked for."""
@@ -445,7 +448,7 @@ def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:
 
 
 MAX_RECALLED = 20
-"""How many of the last memories that were recalled a note may repeat."""
+"""Maximum number of the last recalled memories that a note may repeat."""
 
 MIN_RECALLED_SHARE = 0.7
 """The share of the words of a recalled memory that a note has at least which only repeats it."""
@@ -539,7 +542,7 @@ def merge(item: Draft, txn: Writer, settings: Settings) -> Merged | None:
 
 
 def _prolong(row: int, again: Memory, txn: Writer) -> Memory:
-    """What is said again lives as long as the later of both ends, and a pin counts for both."""
+    """A repeated memory lives as long as the later of both ends, and a pin counts for both."""
     known = txn.memories.by_row(row)
     assert known is not None
     ends = (known.expires_at, again.expires_at)

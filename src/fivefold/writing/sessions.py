@@ -38,7 +38,8 @@ def log_turn(item: Draft, txn: Writer) -> None:
 
 
 def backfill_previous(item: Draft, txn: Writer) -> None:
-    """What the user says next is part of how a turn is found, also where nobody is named as the speaker (M1)."""
+    """Adds the user's next words to the fields by which a turn is found, even if nobody is named as the speaker
+    (M1)."""
     memory = item.memory
     assert memory.session_id is not None
     if not _users_words(memory):
@@ -55,7 +56,7 @@ def _users_side(item: Draft) -> tuple[str | None, Vector | None]:
 
 
 def _users_words(turn: Memory) -> str:
-    """What the user says in a turn; nothing where the assistant or a tool speaks."""
+    """The user's words in a turn; empty if the assistant or a tool speaks."""
     if turn.user_text:
         return turn.user_text
     return "" if turn.assistant_text or origin_of(turn.speaker) != "user" else turn.content
@@ -121,7 +122,7 @@ _log = logging.getLogger("fivefold")
 
 
 def find_turns_before(drafts: Iterable[Draft], reader: Reader, model: Embedder) -> None:
-    """Note on each turn the one before it, of the batch or of the store; only where the model reads it along."""
+    """Notes on each turn the one before it, of the batch or of the store; only if the model reads it along."""
     if not gives_tokens(model):
         return
     sessions: dict[str, list[Draft]] = {}
@@ -196,7 +197,7 @@ def _drop_readings(turn: Memory, txn: Writer) -> None:
 
 
 def stored_texts(txn: Writer, memory: Memory, extraction: Extraction) -> PassageTexts:
-    """What a model reads of a stored memory, as when it was written: with the turn before it, and the reply to it."""
+    """The model's input for a stored memory, as when it was written: with the turn before it, and the reply to it."""
     if memory.session_id is None or memory.kind != "turn":
         return texts_to_embed(memory, extraction.facets)
     before = txn.sessions.turn_before(memory.session_id, memory.row)

@@ -1,4 +1,4 @@
-"""Which words the memories of each type have: the optimizer's statistics of a namespace (R2).
+"""The words that the memories of each type have: the optimizer's statistics of a namespace (R2).
 
 They are counted by the check of the vocabulary (R5) and read from the store by a recall, so that it costs the same in
 every namespace. They may be a week old: a hint that is dropped for them only means that all types are searched.
@@ -43,14 +43,14 @@ class WordDensity:
 
 @dataclass(frozen=True, slots=True)
 class TypeVocabulary:
-    """How many memories of each type were counted, and in how many each lexeme is; a lexeme is a mark of four bytes."""
+    """Number of counted memories of each type, and of those with each lexeme; a lexeme is a mark of four bytes."""
 
     namespace: str
     memories: tuple[int, ...]
     words: NDArray[np.void]
 
     def densities(self, type: str, asked: Sequence[str]) -> tuple[WordDensity, ...]:
-        """How dense each of these lexemes is in a type and in the others; those that nothing has are left out."""
+        """The density of each of these lexemes in a type and in the others; those that nothing has are left out."""
         at, total = TYPES.index(type), sum(self.memories)
         own, others = self.memories[at], total - self.memories[at]
         if not own or not others:
@@ -89,7 +89,7 @@ def count_words(reader: Reader) -> TypeVocabulary:
 
 
 def load_type_vocabulary(namespace: str, saved: Mapping[str, Any] | None) -> TypeVocabulary | None:
-    """What `to_dict` has written; None where nothing was counted yet."""
+    """Loads the result of `to_dict`; None if nothing was counted yet."""
     if saved is None:
         return None
     words = np.frombuffer(b64decode(saved["words"]), _ROW)

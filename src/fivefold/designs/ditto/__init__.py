@@ -56,7 +56,7 @@ class RecencyOptions(Decay):
 
 
 class Recency(Signal):
-    """How new a memory is among the candidates; with a curve, how old at the time of the question (D2, D12)."""
+    """The age of a memory among the candidates; with a curve, its age at the time of the question (D2, D12)."""
 
     options = RecencyOptions
 
@@ -64,7 +64,7 @@ class Recency(Signal):
 RECENCY = Recency()
 
 FREQUENCY = Signal()
-"""How often what the memory speaks of is spoken of (D2)."""
+"""Share of the memories that mention the same entities (D2)."""
 
 
 def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:

@@ -103,7 +103,7 @@ def episodic(pool: Pool, context: SearchContext, by: Episodic) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class Access(Value):
-    """How much use counts."""
+    """The weight of use."""
 
     weight: Annotated[float, Between(0, 10), About("score × (1 + weight · ln(1 + uses))")] = 0.1
 
@@ -122,7 +122,7 @@ def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class DateMatch(Value):
-    """What a memory of the time asked about gains, and one of a time close to it (E3)."""
+    """The gain of a memory of the time asked about, and of one of a time close to it (E3)."""
 
     factor: Annotated[
         float,
@@ -188,7 +188,7 @@ TIMEOUT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Noise(Value):
-    """Gaussian of this width. Drawn from the recall's id, or from `seed` and the question where it must not vary."""
+    """Gaussian of this width. Drawn from the recall's id, or from `seed` and the question if it must not vary."""
 
     sigma: Annotated[float, Between(0, 10), About("Width of the Gaussian")] = 0.02
     seed: Annotated[
@@ -211,7 +211,7 @@ def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class Threshold(Value):
-    """What the best of the memories that a cross-encoder read must reach, so that anything is returned."""
+    """The score that the best of the memories that a cross-encoder read must reach, so that anything is returned."""
 
     least: Annotated[
         float, Between(0, 1), About("The least score of the best memory read; below it nothing is returned")
@@ -253,7 +253,7 @@ def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
 
 
 def _is_strange(pool: Pool, context: SearchContext) -> bool:
-    """Whether the question has words that were searched for, and no candidate has any of them."""
+    """True if the question has words that were searched for, and no candidate has any of them."""
     kinds = search_kinds(context.plan)
     routes = {item.route for one in pool.candidates for item in one.evidence}
     return (

@@ -19,7 +19,7 @@ from fivefold.values.vectors import Matrix
 
 @dataclass(frozen=True, slots=True)
 class MemoryScore(Value):
-    """How much the stored quality counts."""
+    """The weight of the stored quality."""
 
     weight: Annotated[float, Between(0, 10), About("score + weight · memory_score")] = 0.1
 

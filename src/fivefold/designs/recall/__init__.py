@@ -27,7 +27,7 @@ from fivefold.writing.type_vocabulary import load_type_vocabulary
 
 @dataclass(frozen=True, slots=True)
 class TemporalOptions(Options):
-    """Which events belong to the window."""
+    """The choice of events that belong to the window."""
 
     named: Annotated[bool, About("Whether an event counts too that was said at another time and names the window")] = (
         False
@@ -62,7 +62,8 @@ TEMPORAL = Temporal()
 # Whom a name meant in past questions: the prior of a name that may mean several (R7).
 
 MAX_QUESTIONS = 300
-"""How many of the last recalls are looked at for a name, so that a long log costs no more than a short one."""
+"""Maximum number of the last recalls that are looked at for a name, so that a long log costs no more than a short
+one."""
 
 
 def past_meanings(name: str, candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:

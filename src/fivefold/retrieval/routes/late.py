@@ -30,7 +30,7 @@ from fivefold.values.vectors import Passage, QuestionReading, Span
 # What the best of many passages gains by chance, so that a long text is not found just for being long.
 
 SHARE = 0.5
-"""How much of that gain is taken off. All of it lowers long texts that do answer; half of it ranks best."""
+"""Share of that gain that is taken off. All of it lowers long texts that do answer; half of it ranks best."""
 
 
 def lucky_gain(passages: int, spread: float) -> float:
@@ -41,7 +41,7 @@ def lucky_gain(passages: int, spread: float) -> float:
 # Late interaction: how near each word of the question comes to a word of the memory, weighted and added up.
 
 PASSAGES = 4
-"""How many passages of a long text are compared token by token: those whose vectors are nearest."""
+"""Number of passages of a long text that are compared token by token: those whose vectors are nearest."""
 
 SPREAD = 0.07
 """The standard deviation of the score over passages that have nothing to do with a question, as measured."""
@@ -121,7 +121,7 @@ class Late(CosineRoute):
 
 
 SHOWN = 5
-"""How many pairs of words are named for a hit: those that count most."""
+"""Maximum number of pairs of words named for a hit: those that count most."""
 
 
 NEAR = 0.35
@@ -162,7 +162,7 @@ def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[in
 def _with_passage(
     hit: Hit, found: LateScore, words: Callable[..., tuple[WordMatch, ...]] | None, before: str, names: Collection[str]
 ) -> Hit:
-    """The hit with its passage, where that lies in the text, and the words that met by `words`."""
+    """The hit with its passage, the place of that in the text, and the words that matched by `words`."""
     memory = hit.memory
     start, end = passage_span(memory.content, found.part) if found.parts > 1 else (0, len(memory.content))
     one, evidence = hit.candidate, hit.candidate.evidence

@@ -29,7 +29,7 @@ SPREAD = 0.095
 
 @dataclass(frozen=True, slots=True)
 class DenseOptions:
-    """Which of a memory's texts is compared (M1), and whether the session is found to which it belongs (M5)."""
+    """The choice of a memory's text to compare (M1), and whether its session is found instead (M5)."""
 
     field: Annotated[VectorField, About("Which text of a memory is compared")] = "full"
     of: Annotated[
@@ -100,7 +100,8 @@ _ASKING = "happen happened happening go going went do talk talked discuss discus
 
 @dataclass(frozen=True, slots=True)
 class LexicalOptions:
-    """Where the words are looked for, and how one in the short predicate weighs four times one in the content (R4)."""
+    """The place in which the words are looked for; one in the short predicate weighs four times one in the content
+    (R4)."""
 
     of: Annotated[
         Literal["turns", "sessions"], About("Whether words are searched in turns and notes, or in whole sessions")
@@ -176,7 +177,7 @@ class QuestionParts(BaseRoute):
 # What belongs to the time the question asks about: said in it, or naming it, whatever the type.
 
 DECIDES = 4.0
-"""How much more a hit weighs where the time alone decides: all of them go on, however unlike the words are."""
+"""Factor of a hit if the time alone decides: all of them go on, however unlike the words are."""
 
 
 class InWindow(BaseRoute):
@@ -226,14 +227,16 @@ STANDING = "standing"
 """The name of the route in recipes and traces."""
 
 INTO_POOL = 4.0
-"""How much more a hit weighs in fusion: all of them go on, however unlike their words are."""
+"""Factor of a hit in fusion: all of them go on, however unlike their words are."""
 
 
 LIMIT_COSINE = 0.35
-"""What a diet counts for an advice about food, and a budget for any other, if it is not nearer to the request."""
+"""Cosine that a diet counts for an advice about food, and a budget for any other, if it is not nearer to the
+request."""
 
 MAX_LIMITS, LOOKED_THROUGH = 4, 100
-"""How many limits join what is near to the request, and among how many preferences they are looked for."""
+"""Maximum number of limits that join the memories near to the request, and of preferences among which they are looked
+for."""
 
 _FOOD = re.compile(
     r"\b(?:cook|eat|drink|bak(?:e|ing)|din(?:e|ner)|lunch|breakfast|supper|brunch|meals?|menu|recipes?|dish(?:es)?|desserts?|snacks?"
@@ -283,7 +286,8 @@ def _with_limits(hits: Sequence[RouteHit], depth: int, context: SearchContext) -
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions(Options):
-    """What a hop, a kind of relation and a relation that is past are worth (R6), and a hit that is hops away (R10)."""
+    """The worth of a hop, of a kind of relation and of a relation that is past (R6), and of a hit that is hops away
+    (R10)."""
 
     direct: Annotated[float, Between(0, 1), About("Score of a memory that has the entity itself (R6)")] = 1.0
     one_hop: Annotated[float, Between(0, 1), About("The same one hop away")] = 0.6
@@ -329,7 +333,7 @@ def _walk(query: Query, settings: Settings, by: GraphOptions) -> Walk:
 
 
 def roots(query: Query, sure: float) -> list[tuple[int, float]]:
-    """Where the walk starts: the sure meaning of a name, or every meaning of an unsure one, by its confidence."""
+    """The starts of the walk: the sure meaning of a name, or every meaning of an unsure one, by its confidence."""
     confidences: dict[int, float] = {}
     for ref in query.entities:
         for meaning in ref.meanings[:1] if ref.confidence >= sure else ref.meanings:

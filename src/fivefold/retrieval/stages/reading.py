@@ -42,7 +42,8 @@ READ_TOGETHER = 2
 """Texts read at a time: one for each core of a small machine."""
 
 LIKE_AN_ANSWER = 8.0
-"""What it counts, among what is read next for a list, to be like a memory that answers, compared with its sum."""
+"""Weight of likeness to a memory that answers, compared with the sum, in the choice of the next one to read for a
+list."""
 
 SHOWN = 0.005
 """From which chance on the reason says that another memory is of the right time."""
@@ -52,7 +53,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Reads(Value):
-    """How many are read, and how much it counts."""
+    """The number of memories that are read, and the weight of the reading."""
 
     depth: Annotated[int, Between(1, 100), About("How many of the best it reads")] = 6
     further: Annotated[
@@ -87,7 +88,7 @@ class Verdict:
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
 
-    The others count as the worst of those read. Nothing is read where that does not pay; the note says why.
+    The others count as the worst of those read. Nothing is read if that does not pay; the note says why.
     """
     ranked = best_first(pool.candidates)
     if not ranked:
@@ -155,7 +156,7 @@ def _read_alike(
 
 
 def _is_settled(found: Vector, sums: Vector, by: Reads) -> bool:
-    """Whether one of the best answers, or no memory left can come first."""
+    """True if one of the best answers, or no memory left can come first."""
     if len(found) >= by.depth and found.max() >= 0:
         return True
     return bool((by.weight * found + sums[: len(found)]).max() > sums[len(found)] + by.weight * by.unread)
@@ -166,7 +167,8 @@ def _sum(candidate: Candidate) -> float:
 
 
 def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
-    """What is read of each memory, of a long one the passage nearest to the question, and the log-odds of an answer."""
+    """The text that is read of each memory, of a long one the passage nearest to the question, and the log-odds of an
+    answer."""
     long = [one.memory.row for one in best if len(one.memory.content) > MAX_READ_CHARACTERS]
     found = late_scores(context, long) if isinstance(context.question, QuestionReading) else {}
     said = []
@@ -207,7 +209,7 @@ _MET: set[str] = set()
 """Models that have run before: the first run includes loading, which says nothing about their pace."""
 
 FIRST_DEPTH = 10
-"""How many are judged before the pace of a model is known."""
+"""Number of memories that are judged before the pace of a model is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
 
 
 def describe_use(by: CrossEncoder) -> str:
-    """Whether the model's score replaces the fused one or is added to it."""
+    """Says whether the model's score replaces the fused one or is added to it."""
     if by.alone:
         return "Its score in 0..1 replaces the fused one of the best; the others stay below; a failure leaves the order"
     return (
@@ -300,7 +302,7 @@ def _passages(best: list[Candidate], context: SearchContext, by: CrossEncoder) -
 
 
 def _blend(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> list[Candidate]:
-    """What was not read counts as the worst that was, and so stays behind.
+    """Unread candidates count as the worst that was read, and so stay behind.
 
     If the model's score stands alone, what was not read shares out the worst of those by its fused score.
     """
@@ -328,7 +330,7 @@ def _blend(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> li
 
 @dataclass(frozen=True, slots=True)
 class LearnedConstants(Value):
-    """How many of the best are looked at, and how much the model counts compared with their order.
+    """The number of the best that are looked at, and the weight of the model compared with their order.
 
     Not many more than are shown: feedback says nothing about memories far below.
     """
@@ -338,7 +340,7 @@ class LearnedConstants(Value):
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:
-    """The best in a new order over the scores they span; nothing changes where no model is switched on."""
+    """The best in a new order over the scores they span; nothing changes if no model is switched on."""
     model = context.learned
     if model is None or model.ranker is None or len(pool.candidates) < 2:
         return pool

@@ -1,4 +1,4 @@
-"""Who is among the candidates and who stays: support, places of their own, chances, lists, trust, the best k."""
+"""Selects the candidates and the answers: support, places of their own, chances, lists, trust, the best k."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def trust(pool: Pool, context: SearchContext) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaces(Value):
-    """How many instructions have a place of their own, and how near to the request they must be."""
+    """The number of instructions that have a place of their own, and their minimum nearness to the request."""
 
     places: Annotated[int, Between(0, 100), About("How many of them are among the hits at least")] = 3
     cosine: Annotated[float, Between(-1, 1), About("The least cosine of one that applies")] = 0.2
@@ -162,7 +162,7 @@ def standing(pool: Pool, context: SearchContext, by: StandingPlaces) -> Pool:
 # A chance for each hit that it answers, and one for the recall that anything stored does.
 
 HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", "decided", "messages")
-"""What the chance of a hit is read from; `one` is 1 for every hit.
+"""Terms of the chance of a hit; `one` is 1 for every hit.
 
 - `answers`: the log-odds that the reader gives; `unread`: 1 if it has read others and not the hit
 - `unjudged`: 1 if it has read nothing, though it could
@@ -172,7 +172,8 @@ HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", 
 """
 
 WORD_TERMS, NO_WORDS = ("least", "shared", "named"), (0.0, 0.0, 0.0)
-"""How the best memory meets the words of the question that say something; all are 0 if that is not known.
+"""Terms that say how the best memory meets the words of the question that say something; all are 0 if that is not
+known.
 
 - `least`: the similarity of the word that is met least, from −0.5 to 0.5
 - `shared`: the share of those that it has, less 0.5; odds that are owed to shared words say less
@@ -190,7 +191,7 @@ _WHO_IS = re.compile(
 )
 
 RECALL_TERMS = ("one", "best", "next", "unjudged", "messages", *WORD_TERMS)
-"""What the chance of a recall is read from: the log-odds of its likeliest hit, and the reader's second best."""
+"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the reader's second best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +321,7 @@ _QUESTIONS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Coverage(Value):
-    """When a turn adds nothing to a list, and what that leaves of its score."""
+    """The test for a turn that adds nothing to a list, and the share of its score that it keeps."""
 
     each: Annotated[int, Between(1, 100), About("How many statements of a session count whatever their words")] = 2
     new: Annotated[
@@ -373,7 +374,7 @@ def _without_news(pool: Pool, context: SearchContext, by: Coverage) -> Iterator[
 
 
 def only_asks(text: str) -> bool:
-    """Whether all sentences of a text are plain questions; "I bought a tent, is it dry?" states something too."""
+    """True if all sentences of a text are plain questions; "I bought a tent, is it dry?" states something too."""
     return _QUESTIONS.fullmatch(text) is not None
 
 

@@ -28,13 +28,13 @@ Heading = Literal["alike", "in time", "still true", "about whom"]
 """The groups of terms, as a person asks: is it about this, of that time, does it still hold, of whom is it?"""
 
 COSINE_SCALE = 10.0
-"""Cosines differ by tenths where other terms differ by ones."""
+"""Scale of cosines, which differ by tenths if other terms differ by ones."""
 
 FUSED_SCALE = 8.0
 """Fused scores differ by tenths too."""
 
 STATEMENT_SCALES = 3.4, 9.3
-"""What fused score and cosine count among short statements, which often share no word with the question."""
+"""Scales of the fused score and the cosine among short statements, which often share no word with the question."""
 
 SOME_BM25 = 6.0
 """BM25 of a memory that shares some words of a question."""
@@ -46,10 +46,10 @@ NEAR_LATE = 0.12
 """Candidates whose late interaction is at most this much below the best may speak of the same thing."""
 
 KIND_EXAMPLES = 4
-"""How many of the best stand for the kind of thing that is asked for."""
+"""Number of the best that stand for the kind of thing that is asked for."""
 
 MAX_COMPARED = 24
-"""How many of the best candidates are compared with each other."""
+"""Maximum number of the best candidates that are compared with each other."""
 
 MAX_CHARACTERS = 2_000
 """Characters of a memory that are searched for words, names, times and numbers."""
@@ -61,16 +61,16 @@ ALIKE_COSINE = 0.45
 """Cosine from which two memories may be statements about the same thing."""
 
 IN_TALK = 0.42
-"""What a time besides a subject counts in talk between people, who tell of things later."""
+"""Weight of a time besides a subject in talk between people, who tell of things later."""
 
 TURNS_DECIDE = 4.0
-"""What a turn counts more if the question asks for nothing but turns; its place counts twice then."""
+"""Additional weight of a turn if the question asks for nothing but turns; its place counts twice then."""
 
 WHAT_HAPPENED = 3.0
-"""What a time besides a subject counts if the question asks what happened then, and not for a state or a list."""
+"""Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
 SAID_AHEAD = 0.5
-"""What counts that a memory was said in the time asked about, if that is still to come."""
+"""Weight of a memory that was said in the time asked about, if that is still to come."""
 
 _BEYOND_A_TIME: tuple[DemandKind, ...] = ("past", "current", "suggestion", "list", "count")
 _ANSWERS = "assistant"
@@ -163,7 +163,7 @@ class Table:
 
     @cached_property
     def fused(self) -> Vector:
-        """What the routes of likeness add up to."""
+        """The sum of the routes of likeness."""
         return self.column(self.found[1])
 
     @cached_property
@@ -173,7 +173,7 @@ class Table:
 
     @cached_property
     def statements(self) -> bool:
-        """Whether most of it is short statements, as notes are, outside of talk between people."""
+        """True if most of it is short statements, as notes are, outside of talk between people."""
         return not self.people and are_short(self.memories)
 
     @cached_property
@@ -182,7 +182,7 @@ class Table:
 
     @cached_property
     def likeness(self) -> Vector:
-        """What the searches together say of each candidate, by its distance to the best."""
+        """The score of each candidate by all searches together, by its distance to the best."""
         best = float(self.bm25.max())
         together = COSINE_SCALE * (self.late + self.dense) / 2 + (self.bm25 / best if best > 0 else self.bm25)
         return np.asarray(together - together.max())
@@ -194,13 +194,13 @@ class Table:
 
     @cached_property
     def time_decides(self) -> bool:
-        """Whether the question asks for a time and nothing else."""
+        """True if the question asks for a time and nothing else."""
         demand = self.query.demand("window")
         return demand is not None and demand.decides
 
     @cached_property
     def looks_ahead(self) -> bool:
-        """Whether the time asked about is still to come, or most of it."""
+        """True if the time asked about is still to come, or most of it."""
         window, now = self.query.window, self.query.now
         return window is not None and (window.start > now or window.end > now + timedelta(days=1))
 
@@ -265,7 +265,7 @@ def _beside(table: Table) -> Vector:
 
 
 def _session(table: Table) -> Vector:
-    """How much better the best candidate of its session does, and in talk between people what the session says.
+    """The lead of the best candidate of its session, and in talk between people the session's own score.
 
     Among long messages one says little about the others, unless a time or a conversation is asked for.
     """
@@ -342,7 +342,7 @@ def _in_window(table: Table, decides: bool, named: float) -> Vector:
 
 
 def _order(table: Table) -> Vector:
-    """How early, how late or how soon, among those that answer about as well."""
+    """Earliness, lateness or nearness in time, among those that answer about as well."""
     query, found = table.query, table.zeros()
     if not query.demand("first", "last", "current", "next"):
         return found
@@ -376,7 +376,7 @@ def _ahead(table: Table) -> Vector:
 
 
 def _holds(table: Table) -> Vector:
-    """What was replaced counts less for the present and more for the past."""
+    """Lowers replaced memories for the present and raises them for the past."""
     replaced, ended = table.replacements.replaced, table.replacements.ended
     if table.query.demand("current") or (table.time_decides and table.looks_ahead):
         return -replaced - 0.7 * ended
@@ -398,7 +398,7 @@ def _newest(table: Table) -> Vector:
 
 
 def _outdated(table: Table) -> Vector:
-    """How much a newer candidate about the same thing speaks against each: its likeness, if it answers as well."""
+    """The weight of newer candidates about the same thing against each: their likeness, if they answer as well."""
     outdated = table.zeros()
     if table.vectors is None:
         return outdated
@@ -503,7 +503,8 @@ TERMS: tuple[Term, ...] = (
 ADDITIVE = "additive"
 
 MAX_NAMED = 6
-"""How many parts of a sum its explanation names: those that set the candidate apart from the others most."""
+"""Maximum number of parts of a sum that its explanation names: those that set the candidate apart from the others
+most."""
 
 MIN_NAMED = 0.01
 """Smaller parts are not named."""

@@ -1,1 +1,1 @@
-"""What a question asks: its words, names, times and kind."""
+"""Reads a question: its words, names, times and kind."""

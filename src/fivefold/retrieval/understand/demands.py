@@ -70,7 +70,7 @@ def implied_types(cues: tuple[Cue, ...]) -> tuple[Type, ...]:
 
 
 def is_plain(cues: tuple[Cue, ...], type: Type) -> bool:
-    """Whether only a word implies the type that stands in other sentences too."""
+    """True if the type is implied only by a word that stands in other sentences too."""
     return any(
         cue.kind == "type" and cue.value == type and type in PLAIN and PLAIN[type].fullmatch(cue.text) for cue in cues
     )
@@ -144,7 +144,7 @@ def subject_words(question: str, time_text: str = "") -> list[str]:
 LOOKED_AT = 8
 """Memories with the words of the event that are looked at."""
 AFTER = timedelta(days=90)
-"""How long "right after" and "after" an event reach."""
+"""Time that "right after" and "after" an event cover."""
 
 _EVENT = (
     "move|wedding|marriage|operation|surgery|birth|divorce|separation|break-?up|accident|trip|holiday|vacation|exam"
@@ -173,7 +173,7 @@ _KNOWN = re.compile(
 
 
 def anchored_window(question: str, now: datetime, reader: Reader) -> Window | None:
-    """The time since, after or before an event that one memory clearly states; nothing where none does."""
+    """The time since, after or before an event that one memory clearly states; nothing if none does."""
     match = _ANCHOR.search(question)
     if match is None or _KNOWN.search(match[0]):
         return None
@@ -193,7 +193,7 @@ def anchored_window(question: str, now: datetime, reader: Reader) -> Window | No
 
 
 def _day_of(words: Sequence[str], now: datetime, reader: Reader) -> datetime | None:
-    """When the event was: a day that the memory names, else the day it was said; the earliest that states it."""
+    """The day of the event: a day that the memory names, else the day it was said; the earliest that states it."""
     if not words:
         return None
     hits = reader.search.lexical(words, LOOKED_AT, Filter())
@@ -231,7 +231,7 @@ def conversations(reader: Reader, now: datetime, session_id: str | None = None) 
 
 
 def last_talk(reader: Reader, now: datetime, session_id: str | None = None) -> datetime | None:
-    """When the last conversation before the running one ended (R8)."""
+    """The end of the last conversation before the running one (R8)."""
     last = conversations(reader, now, session_id).last
     return last.ended_at if last else None
 
@@ -249,7 +249,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """When and where one asks, in which conversation, and what "yesterday" means there."""
+    """The time and zone of the question, its conversation, and the meaning of "yesterday" there."""
 
     now: datetime
     zone: tzinfo
@@ -258,7 +258,7 @@ class Clock:
 
     @property
     def is_rolling(self) -> bool:
-        """Whether yesterday and last week end now (R8)."""
+        """True if yesterday and last week end now (R8)."""
         return self.yesterday == "24 hours"
 
 
@@ -283,7 +283,7 @@ def time_of(question: str, language: str | None, clock: Clock, reader: Reader, s
 
 
 def reach_of(question: str) -> Reach:
-    """Ahead where the question speaks of what is to come and not of what was."""
+    """Ahead if the question speaks of the future and not of the past."""
     text = lower_case(question)
     if phrases("still ahead").search(text):
         return "ahead"
@@ -392,7 +392,7 @@ def _subject_besides(text: str, match: re.Match[str]) -> list[str]:
 
 
 def speaker_asked(question: str) -> str:
-    """Whose turns a question asks for: the user's, the assistant's or, as "", those of both."""
+    """The speaker whose turns a question asks for: the user, the assistant or, as "", both."""
     text = lower_case(question)
     if phrases("you said").search(text):
         return "assistant"
@@ -414,7 +414,7 @@ def _of_order(asked: _LowerQuestion) -> Iterator[Demand]:
 
 
 def _within_window(asked: _LowerQuestion, match: re.Match[str]) -> bool:
-    """Whether the words belong to the time: 'the first week of June' is no first week."""
+    """True if the words belong to the time: 'the first week of June' is not a first week."""
     for part in asked.time.window.text.casefold().split(" … ") if asked.time else ():
         start = asked.text.find(part)
         if 0 <= start < match.end() and match.start() < start + len(part):
@@ -438,7 +438,7 @@ def _of_completeness(asked: _LowerQuestion) -> Iterator[Demand]:
 
 
 def _of_request(text: str) -> Iterator[Demand]:
-    """What the user wants done, by the first sentence that asks for it and not for what was said or done before."""
+    """The user's request, by the first sentence that asks for something and does not tell of the past."""
     for sentence in _SENTENCE.finditer(text):
         match = phrases("request").search(sentence[0])
         if match and not phrases("look back").search(sentence[0]):
@@ -447,7 +447,7 @@ def _of_request(text: str) -> Iterator[Demand]:
 
 
 def _of_state(asked: _LowerQuestion, kinds: set[DemandKind]) -> Iterator[Demand]:
-    """What holds now or what held: by words that say so, else by the tense."""
+    """The demand for the present or a past state: by words that say so, else by the tense."""
     past, now = _past_words(asked), asked.find("now")
     if now and now[0] == "still" and "window" in kinds:  # "what do I still have to do this week"
         return

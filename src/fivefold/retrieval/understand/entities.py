@@ -20,11 +20,11 @@ from fivefold.values.registry import Parts
 NAME_PRIORS: Parts[Callable[[str, Sequence[AliasMatch], Reader], dict[int, float]]] = Parts(
     {"questions": "fivefold.designs.recall:past_meanings"}
 )
-"""What counts how often a name meant each of its entities, besides the memories (R7)."""
+"""Functions that count how often a name meant each of its entities, besides the memories (R7)."""
 
 
 def prior(counts: Mapping[int, float], portions: Mapping[int, float]) -> dict[int, float]:
-    """The shares of past questions; that of the memories counts as one more, and alone where none was asked."""
+    """The shares of past questions; that of the memories counts as one more, and alone if none was asked."""
     total = sum(counts.values()) + 1
     return {entity: (counts.get(entity, 0.0) + portion) / total for entity, portion in portions.items()}
 
@@ -36,10 +36,11 @@ Edges = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """Which edges lead from a person to who the word means; an inverse edge is walked against its direction.
+    """The edges that lead from a person to the relative that the word means; an inverse edge is walked against its
+    direction.
 
-    Where none does, `wider` edges are walked, and those who are known by an edge of `others` are left out: a sibling
-    of unknown kind may be the sister, a brother never.
+    If none does, `wider` edges are walked, and those who are known by an edge of `others` are left out: a sibling of
+    unknown kind may be the sister, a brother never.
     """
 
     label: str
@@ -71,7 +72,7 @@ _PARENTS_IN_LAW = Relative("parent-in-law", (("mother-in-law of", True), ("fathe
 
 
 def _role(role: str) -> Relative:
-    """Who has a role of the table, and for kin of unknown kind the wider one."""
+    """The relative for a role of the table, and for kin of unknown kind the wider one."""
     general = GENERAL.get(role)
     same = [other for other, wide in GENERAL.items() if wide == general and other != role] if general else []
     own: Edges = ((relation_of(role), True),)
@@ -101,7 +102,7 @@ RELATIVES: dict[str, Relative] = {
 
 
 _FIRST = frozenset(word.partition("-")[0] for word in RELATIVES)
-"""How a relation word begins; most words of a question do not."""
+"""Beginnings of relation words; most words of a question have none."""
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -119,7 +120,7 @@ OWNER = "user"
 """The entity that stands for the one whose memory this is."""
 
 OWN_NAME = "the user's own name"
-"""How an entity reference is found that names the user."""
+"""Reason given for an entity reference that names the user."""
 
 _BEFORE_RELATIVE = frozenset(
     "new old older younger elder eldest oldest youngest little big current former best late twin dear".split()
@@ -128,7 +129,7 @@ _WORD = re.compile(r"[\w@][\w@./\\:+#&~'’-]*[\w]|\w")
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _WHOLE, _PART, _INFERRED = 1.0, 0.9, 0.8
 _PRIOR, _CONTEXT, _NEAR = 0.5, 0.3, 0.2
-"""What the three signals of R7 weigh: how often it was meant, the words around it, nearness to the owner."""
+"""Weights of the three signals of R7: past meanings, the words around it, nearness to the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class Word:
 
 
 def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -> tuple[EntityRef, ...]:
-    """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
+    """Every name of the question that the namespace knows, longest first if they overlap, in reading order."""
     words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
     aliases = _aliases(words)
     by_alias = _find_aliases(aliases, reader)
@@ -176,7 +177,7 @@ def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -
 
 
 def _aliases(words: Sequence[Word]) -> dict[tuple[int, int], str]:
-    """What the words from a place on may be called, by the place and how many words it is; without a possessive."""
+    """The aliases that begin at each place, by the place and the number of words; without a possessive."""
     texts, bare = [word.text.casefold() for word in words], [word.bare.casefold() for word in words]
     return {
         (start, end - start): " ".join((*texts[start : end - 1], bare[end - 1]))
@@ -217,7 +218,7 @@ def _rank_meanings(
     reader: Reader,
     name_prior: NamePrior,
 ) -> tuple[Meaning, ...]:
-    """What a name may mean, likeliest first; `question_words` gives the words of the question."""
+    """The meanings of a name, likeliest first; `question_words` gives the words of the question."""
     quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
     shares = {candidates[0].entity: 1.0}
     asked: Mapping[int, float] = {}
@@ -236,7 +237,7 @@ def _rank_meanings(
 def _shares(
     words: Sequence[str], candidates: Sequence[AliasMatch], reader: Reader, asked: Mapping[int, float]
 ) -> dict[int, float]:
-    """How likely each meaning of an ambiguous name is; the shares add up to 1."""
+    """The chance of each meaning of an ambiguous name; they add up to 1."""
     keys = [item.entity for item in candidates]
     around = reader.search.latest_with(words, AROUND)
     context = reader.graph.count_mentions(around, keys)
@@ -254,7 +255,7 @@ def _shares(
 
 
 def _portions(values: Sequence[float]) -> Callable[[float], float]:
-    """Which portion of all values one is; half is added to each, so that none is 0."""
+    """The share of one value among all; half is added to each, so that none is 0."""
     whole = sum(values) + 0.5 * max(1, len(values))
     return lambda value: (value + 0.5) / whole
 
@@ -298,7 +299,7 @@ def _relative(words: Sequence[Word], position: int) -> tuple[Relative | None, in
 
 
 def _whose(words: Sequence[Word], position: int) -> int:
-    """Where the word stands that says whose relative it is: 'my' in 'my new boss'."""
+    """The place of the word that says whose relative it is: 'my' in 'my new boss'."""
     at = position - 1
     while at > 0 and position - at <= 2 and words[at].text.casefold() in _BEFORE_RELATIVE:
         at -= 1
@@ -306,7 +307,7 @@ def _whose(words: Sequence[Word], position: int) -> int:
 
 
 def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
-    """Who stands before the relation word: a resolved name with a possessive, or the owner for 'my'."""
+    """The persons before the relation word: a resolved name with a possessive, or the owner for 'my'."""
     if before.text.casefold() in ("my", "our"):
         owners = [(item.entity, item.name, 1.0) for item in reader.graph.find_aliases([OWNER])]
         names = [entity for key, _, _ in owners for entity in reader.graph.find_related(key, [IS_CALLED], False)]

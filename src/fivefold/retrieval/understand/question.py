@@ -307,7 +307,7 @@ def _without_subject(text: str) -> str:
 
 
 def _is_noun(item: str) -> bool:
-    """Whether a thing of a list has no verb of its own, as far as its first word tells."""
+    """True if a thing of a list has no verb of its own, as far as its first word tells."""
     return _compiled(_NOUN).match(item) is not None
 
 
@@ -383,7 +383,7 @@ def _with_names(question: str, refs: Sequence[EntityRef]) -> str:
 # Pronouns and 'that project' or 'there', resolved against the turns of the conversation given with the question (R1).
 
 LOOK_BACK = 6
-"""How many earlier turns are looked at, the latest first."""
+"""Maximum number of earlier turns that are looked at, the latest first."""
 
 CONFIDENCE = 0.75
 MOST_EDGES = 12
@@ -394,7 +394,7 @@ Looks = Literal["person", "place", "thing"]
 
 @dataclass(frozen=True, slots=True)
 class Referent:
-    """A name of the history and what it looks like; not `sure` where only the words before it say so."""
+    """A name of the history and the kind of thing it looks like; not `sure` if only the words before it say so."""
 
     ref: EntityRef
     looks: Looks
@@ -435,7 +435,7 @@ _FIRMS = frozenset({"part of", "member of", "leads", "manages"})
 
 
 def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
-    """What each kind of pronoun of the question refers to: the latest fitting name of the history."""
+    """The referent of each kind of pronoun of the question: the latest fitting name of the history."""
     if not history:
         return []
     names = list(_names(history, reader))
@@ -455,7 +455,7 @@ _KINDS: tuple[tuple[re.Pattern[str], tuple[Looks, ...], tuple[Looks, ...]], ...]
     (_PLACE, ("place",), ("thing", "person")),
     (_THING, ("thing", "place", "person"), ()),
 )
-"""What each kind of pronoun means, and what it may mean where nothing but the words around say otherwise."""
+"""The meaning of each kind of pronoun, and its wider meaning if only the words around it tell more."""
 
 
 def _names(history: Sequence[str], reader: Reader) -> Iterator[Referent]:
@@ -484,7 +484,7 @@ def _named(turn: str, ref: EntityRef, reader: Reader) -> Referent:
 
 
 def _known_as(ref: EntityRef, reader: Reader) -> Looks | None:
-    """What the edges of a name say that it is."""
+    """The kind of thing that the edges of a name say it is."""
     key = ref.meanings[0].id
     for edge in reader.graph.edges(key, MOST_EDGES):
         if edge.relation == CO_MENTION:

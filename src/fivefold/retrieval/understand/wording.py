@@ -52,7 +52,7 @@ def letters_of(word: str) -> int:
 LOOKED_UP = 5_000
 """Lexemes of the namespace that begin like the word and are compared with it, those of most memories first."""
 MOST_WORDS = 60
-"""Words of a question that are looked at; a longer text is no typed question."""
+"""Words of a question that are looked at; a longer text is not a typed question."""
 PLAIN = 5
 """Up to this length only swapped letters make a common word out of one that nobody said."""
 LONG = 7
@@ -87,7 +87,7 @@ class Rewording:
     """The rewording that this one changes further."""
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of the mended text stands in the question."""
+        """The place in the question of a stretch of the mended text."""
         shift = 0
         begin, finish = start, end
         for change in self.changes:
@@ -113,7 +113,7 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Reword
     starts, reach = [start for start, _ in kept], list(accumulate((end for _, end in kept), max))
 
     def stays(match: re.Match[str]) -> bool:
-        """Whether anything that stays overlaps the word."""
+        """True if anything that stays overlaps the word."""
         before = bisect_left(starts, match.end())
         return before > 0 and reach[before - 1] > match.start()
 
@@ -126,7 +126,7 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Reword
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
-    """What stands in quotation marks. A mark that nothing closes is not tried again, so that the time is linear."""
+    """The text in quotation marks. A mark that nothing closes is not tried again, so that the time is linear."""
     if not any(mark in text for mark in _CLOSING):
         return
     at, unclosed = 0, set[str]()
@@ -153,7 +153,7 @@ def _apply(question: str, changes: Sequence[Change]) -> Rewording:
 
 
 def _meant(match: re.Match[str], reader: Reader) -> str:
-    """What a word was meant to be, or nothing where it is fine as it is."""
+    """The word that was meant, or nothing if the typed one is fine."""
     typed = match[0]
     word = typed.lower()
     if word in _slips() and typed == word:
@@ -170,7 +170,7 @@ def _meant(match: re.Match[str], reader: Reader) -> str:
 
 
 def is_common(word: str) -> bool:
-    """Whether the models know the word, or one that it is formed from; without their words every one passes."""
+    """True if the models know the word, or one that it is formed from; without their words every one passes."""
     words = whole_words()
     if not words or word in words or word in stop_words() or word in _newer_words():
         return True
@@ -201,7 +201,8 @@ def _near(word: str, terms: Sequence[str], named: bool) -> Iterator[tuple[int, i
 
 
 def _oddness(typed: str, meant: str) -> int:
-    """How seldom that happens: 0 for letters swapped, 1 for one more or less, 2 for a like sound, 3 for the rest."""
+    """The rarity of such an error: 0 for letters swapped, 1 for one more or less, 2 for a like sound, 3 for the
+    rest."""
     if len(typed) != len(meant):
         return 1
     wrong = [(one, other) for one, other in zip(typed, meant, strict=True) if one != other]
@@ -383,7 +384,7 @@ _FOREIGN_CALENDAR = re.compile(r"\{(weekday|month|n|day)\}")
 
 @dataclass(frozen=True, slots=True)
 class ForeignTime:
-    """A time in another language: its English words, and where it stands."""
+    """A time in another language: its English words, and its place."""
 
     english: str
     start: int
@@ -423,7 +424,7 @@ def foreign_demands(question: str, name: str) -> Iterator[tuple[DemandKind, re.M
 
 
 def has_subject(question: str, name: str, time: ForeignTime) -> bool:
-    """Whether the question is about anything besides its time."""
+    """True if the question is about anything besides its time."""
     rest = bare(f"{question[: time.start]} {question[time.end :]}")
     return not _languages()[name].empty.issuperset(_FOREIGN_WORD.findall(rest))
 

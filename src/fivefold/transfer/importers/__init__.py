@@ -165,7 +165,7 @@ def _unknown(file: object, reason: str) -> InvalidFile:
 
 
 def _shape(value: object) -> Format | None:
-    """What an object, such as the first of a list, belongs to."""
+    """The format of an object, such as the first of a list."""
     if not isinstance(value, dict):
         return None
     if "mapping" in value:
@@ -251,7 +251,7 @@ BATCH = 250
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport(Value):
-    """What an import did, or would do: the report of the writes, and what else the source holds."""
+    """The result of an import, or of a rehearsal: the report of the writes, and the rest of the source."""
 
     format: Format
     dry_run: bool
@@ -274,7 +274,7 @@ class ImportReport(Value):
 
 
 class Target(Protocol):
-    """What an import writes to: an engine."""
+    """The target of an import: an engine."""
 
     @property
     def settings(self) -> Settings: ...
@@ -373,7 +373,7 @@ def _joined_report(
 def _sort(
     engine: Target | None, records: list[Record], note_hashes: set[bytes]
 ) -> tuple[list[Record], list[Record], list[Merged]]:
-    """What is new, what has changed in the source, and what is stored already.
+    """Splits the records into those that are new, those that have changed in the source, and those already stored.
 
     A note with the text of another note is merged, so that importing twice counts nothing twice; turns may repeat
     each other.

@@ -51,12 +51,12 @@ class ImportLog:
     """Conversations, files or lists that were read or skipped."""
     skipped: list[Skipped] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many things have no text to remember, by their kind."""
+    """Number of things without a text to remember, by their kind."""
     settings: Settings = field(default_factory=Settings)
     """Those of the namespace, which say what of system messages and tools is kept."""
 
     def skip(self, file: str, place: str, error: InvalidInput) -> None:
-        """Note a part of a file; `place` is empty where the whole file cannot be read."""
+        """Notes a part of a file that is left out; `place` is empty if the whole file cannot be read."""
         if self.strict:
             raise error if isinstance(error, InvalidFile) else InvalidFile(file, error, place=place)
         self.skipped.append(Skipped(f"{file}, {place}" if place else file, str(error)))
@@ -78,7 +78,7 @@ class SourceReader(Protocol):
     source: str
     """The name of the format, with which the ids of its records begin."""
     label: str
-    """What a source of this format is called in a sentence."""
+    """Name of a source of this format in a sentence."""
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]: ...
 
@@ -86,7 +86,7 @@ class SourceReader(Protocol):
 # Where the files of a source are: a single file, a folder of files, or an archive.
 
 MAX_EXPANSION, FREE_BYTES = 200, 50_000_000
-"""How many times its packed size a file of an archive may expand to, and the bytes from which that counts.
+"""Maximum ratio of a file's size in an archive to its packed size, and the bytes from which that counts.
 
 Texts pack to about a tenth, and hardly one to less than a fiftieth; an archive that was made to fill a machine to a
 thousandth.
@@ -96,7 +96,7 @@ MAX_EXPANDED = 20_000_000_000
 """Bytes that one file of an archive may expand to."""
 
 CONVERSATIONS = "conversations*.json"
-"""How chat services name the file with the conversations; a large export has several."""
+"""File names of the conversations in exports of chat services; a large export has several."""
 
 
 def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> list[str]:
@@ -137,7 +137,7 @@ def open_source_file(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
 
 
 class _Expansion(RawIOBase):
-    """A file of an archive that stops with an error where it expands beyond what a text can, whatever its head says."""
+    """A file of an archive that stops with an error if it expands beyond what a text can, whatever its head says."""
 
     def __init__(self, member: IO[bytes], path: Path, name: str, packed: int) -> None:
         self._member, self._path, self._name, self._packed = member, path, name, packed
@@ -188,7 +188,7 @@ def first_bytes(path: Path, name: str = "", size: int = 65_536) -> bytes:
 
 
 def written_at(path: Path, name: str = "") -> datetime:
-    """When a file of a source was last changed."""
+    """The time at which a file of a source was last changed."""
     file = path / name if path.is_dir() else path
     return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)
 
@@ -331,7 +331,7 @@ def json_object(text: str | bytes) -> Json | None:
 
 
 def is_utf8(start: bytes) -> bool:
-    """Whether the beginning of a file reads as text; its last character may be cut."""
+    """True if the beginning of a file reads as text; its last character may be cut."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
@@ -395,7 +395,7 @@ def text_records(
     tags: Iterable[str] = (),
     **about: Any,
 ) -> Iterator[Record]:
-    """One record, or none where nothing in the text is visible.
+    """One record, or none if nothing in the text is visible.
 
     A time that is not `stated` in the source, such as a file's, does not count as a change of it.
     """
@@ -421,7 +421,7 @@ def text_records(
 
 
 def source_id(source: str, *key: str) -> str:
-    """The id a part of a source has here: its own where that can be an id, else one made from it."""
+    """The id of a part of a source: its own if that can be an id, else one made from it."""
     readable = ":".join((source, *key))
     if len(readable) <= MAX_NAME and not _CONTROL.search(readable) and readable == readable.strip():
         return readable

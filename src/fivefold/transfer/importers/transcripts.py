@@ -17,16 +17,16 @@ from fivefold.writing.messages import MessageReader
 
 
 class TranscriptFormat(ABC):
-    """How an agent writes its transcripts."""
+    """The form of an agent's transcripts."""
 
     source: str
     label: str
     resumes: bool
-    """Whether lines have ids or times, so that reading may go on where it ended before."""
+    """True if lines have ids or times, so that reading may continue from the last end."""
 
     @abstractmethod
     def is_line(self, line: Json) -> bool:
-        """Whether a line is one of these transcripts."""
+        """True if a line is one of these transcripts."""
 
     @abstractmethod
     def message_of(self, line: Json, log: ImportLog) -> Json | None:
@@ -75,7 +75,7 @@ class ClaudeCode(TranscriptFormat):
         "<task-notification>",
         "[Request interrupted",
     )
-    """How a text begins that a command of the program leaves in the transcript."""
+    """Beginnings of a text that a command of the program leaves in the transcript."""
 
     def is_line(self, line: Json) -> bool:
         return "sessionId" in line and isinstance(line.get("type"), str)
@@ -115,7 +115,7 @@ class Codex(TranscriptFormat):
         "<INSTRUCTIONS>",
         "# AGENTS.md instructions",
     )
-    """How a message begins that the program writes in the user's name."""
+    """Beginnings of a message that the program writes in the user's name."""
 
     def is_line(self, line: Json) -> bool:
         return line.get("type") in self._envelopes and isinstance(line.get("payload"), dict)
@@ -143,7 +143,7 @@ class Cursor(TranscriptFormat):
 
     source, label, resumes = "cursor", "transcripts of Cursor", False
     _query = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
-    """What the user typed, among what the program adds to it."""
+    """The text that the user typed, inside the program's additions."""
 
     def is_line(self, line: Json) -> bool:
         message = line.get("message")

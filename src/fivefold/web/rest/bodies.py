@@ -21,7 +21,7 @@ Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
 FilterText = Annotated[str, Field(max_length=MAX_FILTER)]
 
 CHANGEABLE = RecordChanges.__annotations__
-"""What may change of a memory once it is stored."""
+"""Fields of a memory that may change once it is stored."""
 
 
 class Body(BaseModel):
@@ -156,7 +156,7 @@ class ContextBody(TalkQuestion):
 
 
 class FeedbackBody(Body):
-    """Which memories of a recall were used, and which were of no use."""
+    """The memories of a recall that were used, and those that were of no use."""
 
     recall_id: Name = Field(description="The id of the recall that returned them")
     used: Names = Field([], description="Ids of the memories that were used")
@@ -164,7 +164,7 @@ class FeedbackBody(Body):
 
 
 class Decision(Body):
-    """Which records in quarantine are approved or rejected: those with these ids, or all that pass a filter."""
+    """Approves or rejects records in quarantine: those with these ids, or all that pass a filter."""
 
     ids: Names | None = Field(None, description="Ids of the records")
     filter: FilterText | None = Field(None, description="A filter such as speaker:ci-bot; empty for all of them")

@@ -60,13 +60,13 @@ def _namespace(action: Action) -> str:
 
 @queue_operation("GET /queue", "reader", "queue")
 def queue_state(action: Current) -> QueueState:
-    """What waits to be stored, how much more may, and how long it takes."""
+    """The write queue: its length, the room left in it, and the time it will take."""
     return action.service.queue.state(_namespace(action))
 
 
 @queue_operation("GET /queue/{id:name}", "reader", "queue", id="0199a1c2-0000-7000-8000-000000000000")
 def queued_write(action: Current, id: str) -> QueuedWrite:
-    """What became of a write that was sent with `wait=false`, for a day after it is done."""
+    """The state of a write that was sent with `wait=false`; kept for a day after it is done."""
     return action.service.queue.write(_namespace(action), id)
 
 
@@ -77,7 +77,7 @@ def cancel_write(action: Current, id: str) -> QueuedWrite:
 
 
 class Filters(BaseModel):
-    """Which memories are listed; all of them unless something is asked for."""
+    """Filters of the list of memories; without any, all are listed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -216,7 +216,7 @@ def reinstate_memory(action: Current, id: str) -> Memory | Report:
 
 @memories_operation("GET /memories/{id:name}/history", "reader", "history", id="s01.03")
 def memory_history(action: Current, id: str) -> History:
-    """What a memory replaced, what replaced it, and why."""
+    """The memories that a memory replaced, those that replaced it, and why."""
     return action.engine.history(id)
 
 
@@ -289,5 +289,6 @@ def namespace_health(
     soon_days: SoonDays = SOON_DAYS,
     examples: Examples = 5,
 ) -> HealthReport:
-    """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets."""
+    """Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
+    secrets."""
     return action.engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)

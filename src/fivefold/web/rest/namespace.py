@@ -54,7 +54,7 @@ def delete_namespace(action: Current) -> DeletedNamespace:
 
 @namespaces_operation("GET /settings", "reader", "settings")
 def get_settings(action: Current) -> Settings:
-    """The namespace's settings, defaults where nothing is set."""
+    """The namespace's settings, with defaults for all others."""
     return action.engine.settings
 
 
@@ -66,13 +66,13 @@ def change_settings(action: Current, body: Annotated[dict[str, Any], Body()]) ->
 
 @namespaces_operation("GET /stats", "reader", "stats")
 def stats(action: Current) -> Stats:
-    """What the namespace holds."""
+    """The contents of the namespace."""
     return action.service.stats(action.caller, action.engine)
 
 
 @namespaces_operation("GET /learned", "reader", "learned")
 def learned(action: Current) -> LearnedFromUse:
-    """What the namespace has learned from use so far, and how far it counts."""
+    """Everything the namespace has learned from use so far, and its present weight."""
     return action.engine.learned()
 
 
@@ -120,7 +120,7 @@ READ_ONLY = (
 
 
 class AuditFilters(Paging):
-    """Which notes are listed."""
+    """Filters of the audit log."""
 
     namespace: Name | None = Field(None, description="Of this namespace")
     key_id: Name | None = Field(None, description="Of this key")
@@ -135,13 +135,13 @@ def list_namespaces(action: Current, paging: Annotated[Paging, Query()]) -> Page
 
 @server_operation("GET /v1/key", "reader", "key")
 def who_am_i(action: Current) -> Who:
-    """Who asks, and what they may do."""
+    """The caller and its rights."""
     return Who(action.caller.key_id, action.caller.role, action.caller.namespaces)
 
 
 @server_operation("GET /v1/audit", "admin", "audit", query={"limit": "2"})
 def audit(action: Current, filters: Annotated[AuditFilters, Query()]) -> Page[AuditEntry]:
-    """Who did what, latest first, in the namespaces that the key reaches."""
+    """The audit log, latest first, in the namespaces that the key reaches."""
     action.service.limits.check_page(filters.limit)
     return action.service.audit.entries(
         filters.limit, filters.cursor, filters.namespace, filters.key_id, caller=action.caller
@@ -183,7 +183,7 @@ Id = Annotated[int, PathParameter(ge=0, lt=LARGEST)]
 
 
 class EntityFilters(Paging):
-    """Which entities are listed."""
+    """Filters of the list of entities."""
 
     name: str | None = Field(None, max_length=200, description="A name or an alias it has")
 
@@ -227,7 +227,7 @@ def entity_edges(action: Current, id: Id, paging: Annotated[Paging, Query()]) ->
 
 @graph_operation("GET /entities/{id:name}/memories", "reader", "entity", id="1", query={"limit": "1"})
 def entity_memories(action: Current, id: Id, paging: Annotated[Paging, Query()]) -> Page[Memory]:
-    """What speaks of an entity, latest first."""
+    """The memories that speak of an entity, latest first."""
     action.service.limits.check_page(paging.limit)
     return action.engine.graph.memories(id, **paging.model_dump())
 

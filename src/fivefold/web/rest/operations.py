@@ -1,4 +1,5 @@
-"""What the REST interface can do, as data: one `Operation` for each path and method, and how one is answered."""
+"""Operations of the REST interface, as data: one `Operation` for each path and method, and the function that answers
+it."""
 
 from __future__ import annotations
 
@@ -73,13 +74,13 @@ class Operation:
     gives: tuple[str, ...]
     """The media types of the answer, the usual one first."""
     queues: bool = False
-    """Whether it can be stored later, with `wait=false`."""
+    """True if it can be stored later, with `wait=false`."""
     other: Any = None
     """The class of another answer, which a request may ask for."""
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something, so that it can take an idempotency key."""
+        """True if it changes something, so that it can take an idempotency key."""
         return self.method != "GET" and self.role != "reader"
 
 
@@ -241,7 +242,7 @@ async def _run_once(
     do: Callable[[PendingRequest | None], Awaitable[Response]],
     keeps: bool = True,
 ) -> Response:
-    """What `do` answers, or what it answered the first time under this key.
+    """The response of `do`, or its first response under this key.
 
     Without a digest the body is hashed. Without `keeps` the answer is not stored; a second request learns only that it
     was answered.

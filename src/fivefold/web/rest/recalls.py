@@ -63,7 +63,7 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
 
 @recall_operation("POST /plan", "reader", "plan", body={**ASKED, "k": 3})
 def plan(action: Current, body: PlanBody) -> Plan:
-    """What a recall would do, without doing it."""
+    """The plan of a recall, without doing it."""
     return action.engine.plan(**_arguments(action, body))
 
 
@@ -97,7 +97,7 @@ def _arguments(action: Action, body: RankedQuestion, still: bool = False) -> dic
 
 
 def prefers_text(accept: str) -> bool:
-    """Whether the client prefers text/plain to JSON."""
+    """True if the client prefers text/plain to JSON."""
     weights = {part.partition(";")[0].strip(): _weight(part) for part in accept.split(",")}
     return weights.get(TEXT, 0) > max(weights.get(JSON, 0), weights.get("*/*", 0), weights.get("application/*", 0))
 
@@ -111,7 +111,7 @@ def _weight(part: str) -> float:
 
 
 class Paging(BaseModel):
-    """Which page of a list."""
+    """A page of a list."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -405,7 +405,8 @@ class Rules:
 
 
 def beginning(content: str) -> str:
-    """What is read of a long text, to the end of a word: names of a whole book would be linked to each other."""
+    """The part of a long text that is read, to the end of a word: names of a whole book would be linked to each
+    other."""
     if len(content) <= MAX_EXTRACTED:
         return content
     end = content.rfind(" ", MAX_EXTRACTED - MAX_NAME, MAX_EXTRACTED)

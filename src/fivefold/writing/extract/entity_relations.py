@@ -26,7 +26,7 @@ from fivefold.values.validate import MAX_READ
 
 
 class Sense(NamedTuple):
-    """What a verb or noun says. Turned: its object is the source. Lasting: its past tense does not mean ended."""
+    """The meaning of a verb or noun. Turned: its object is the source. Lasting: its past tense does not mean ended."""
 
     relation: str
     form: str = "is"
@@ -56,7 +56,7 @@ def _forms(verb: str, signs: str) -> list[tuple[str, str]]:
 
 
 def triggers_of(phrases: dict[str, Sense]) -> str:
-    """The longest word of each phrase, singular and plural: where none of these occurs, no phrase does."""
+    """The longest word of each phrase, singular and plural: a text without any of these has none of the phrases."""
     return " ".join(
         f"{word} {word}s" for word in (max(re.findall(r"[^\W\d_]+", s.casefold()), key=len) for s in phrases)
     )
@@ -70,7 +70,7 @@ NOUNS |= {
 }
 NOUNS = dict(sorted(NOUNS.items(), key=lambda noun: -len(noun[0])))
 KIND_OF = {word: relation_of(role) for word, role in KIN_ROLES.items() if GENERAL.get(role) not in (None, role)}
-"""What a word of kinship says besides its relation: a sister is a sibling, and the sister."""
+"""The kind that a word of kinship states besides its relation: a sister is a sibling, and the sister."""
 PASSING = frozenset(relation_of(role) for role in OTHER_ROLES.values())
 """Roles that end: an old flatmate is one no more."""
 
@@ -155,7 +155,7 @@ _GREETED = late_pattern(
     r"|Sure|Of course|Got it|Noted|Done|Congratulations|Well done|I['’]m sorry)[,!]? "
     rf"(?P<greeted>{_CAP}(?: {_CAP})?)[,.!:]"
 )
-"""How an assistant greets the user; one greeting is weak evidence, since a draft of a letter may begin like that."""
+"""An assistant's greeting of the user; one greeting is weak evidence, since a draft of a letter may begin like that."""
 _ASSISTANTS = frozenset("claude chatgpt gpt alexa siri gemini copilot bard grok jarvis cortana".split())
 _MAX_SIGNATURE = 120
 _UNSURE_NAME = 0.5
@@ -249,7 +249,7 @@ class _Reading:
         return self.stops[i - 1] if i else 0, self.stops[i] if i < len(self.stops) else len(self.text)
 
     def read(self, match: re.Match[str], senses: dict[str, Sense]) -> Iterator[Relation]:
-        """What one match states, in the active direction."""
+        """The relations that one match states, in the active direction."""
         behind = _NEXT.match(self.text, match.end())
         groups = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
         sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"]), Sense("works at"))
@@ -276,7 +276,7 @@ class _Reading:
             yield Relation(source, relation, self.name(groups["off"], match.start("off")), "lifecycle", True, trust)
 
     def states(self, match: re.Match[str], groups: dict[str, str], sense: Sense) -> bool:
-        """True if the words are no question, not those of others and, if direct, neither denied nor supposed."""
+        """True if the words are not a question, not those of others and, if direct, neither denied nor supposed."""
         at, first = min(match.end("a"), match.end("b")), match.start()
         start, end = self.sentence(at)
         asks = "?" in self.text[max(start, end - 3) : end] or _ASKING.match(self.text, start)

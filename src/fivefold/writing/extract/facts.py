@@ -13,7 +13,7 @@ from fivefold.values.known import SECTIONS, FactSpan, Section
 from fivefold.writing.extract.statements import is_assistant
 
 MAX_FACTS = 24
-"""Facts that are read from one text: a whole book is no profile."""
+"""Maximum number of facts read from one text: a whole book is not a profile."""
 
 MAX_CLAUSE = 100
 """A longer sentence is read clause by clause."""
@@ -60,7 +60,7 @@ def _weights() -> dict[str, float]:
 
 @text_cache(256)
 def clauses(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of a text lie, and of a long one its clauses, without what only leads into them."""
+    """The sentences of a text, and of a long one its clauses, without what only leads into them."""
     return tuple(_clauses(text))
 
 
@@ -136,7 +136,7 @@ def facts(text: str, speaker: str | None) -> tuple[FactSpan, ...]:
 
 
 MIN_WEIGHT = 0.05
-"""What is less likely a fact than this is not stored; a pinned memory may show it."""
+"""Minimum chance of a fact that is stored; a pinned memory may show a less likely one."""
 
 _PRIOR = {"avoid": 0.4, "who": 0.6, "open": 0.5, "decisions": 0.6, "commands": 0.6, "habits": 0.9, "projects": 0.7}
 """Sections whose words are common elsewhere count less."""

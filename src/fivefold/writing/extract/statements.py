@@ -18,7 +18,7 @@ from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
 
 Claim = Literal["now", "change", "place"]
-"""What is claimed: that something is so, that it became so, or where and how old somebody is."""
+"""The kinds of claim: that something is so, that it became so, or where and how old somebody is."""
 
 
 def _words(section: str) -> frozenset[str]:
@@ -95,7 +95,8 @@ _SHAPES = tuple(
         ("^name|(?:full|first|last) name", "^[A-Z]"),
     )
 )
-"""What a value of these attributes must hold: 'my budget is tight' is no figure, 'my rent is 3 days late' no rent."""
+"""Forms that a value of these attributes must have: 'my budget is tight' is not a figure, 'my rent is 3 days late' not
+a rent."""
 
 _ONE_TIME = late_pattern(r"\b(?:deadline|birthday|launch|stand-?up|wedding|bedtime|alarm|date|release)$")
 KIN = late_pattern(
