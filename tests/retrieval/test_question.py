@@ -12,10 +12,10 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.understand import entities
-from fivefold.retrieval.understand.entities import RELATIVES, prior
+from fivefold.retrieval.understand.entities import prior
 from fivefold.retrieval.understand.question import LONGEST, written_out
 from fivefold.text.lexemes import lexemes
-from fivefold.text.names import ROLE_OF
+from fivefold.text.names import RELATIVES, ROLE_OF
 from fivefold.values.query import EntityRef
 from tests.support.toy_engine import toy
 

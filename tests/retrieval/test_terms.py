@@ -30,7 +30,7 @@ from fivefold.retrieval.stages.terms import (
     AdditiveConstants,
     Heading,
 )
-from fivefold.stores.records import SAID_AND_NAMES_WINDOW
+from fivefold.stores.records import SAID_AND_NAMES_WINDOW, AliasMatch
 from fivefold.values.fields import fields_of
 from fivefold.values.memory import Type
 from fivefold.values.query import DEMAND_KINDS, TURNS, DemandKind, EntityRef, Meaning, Window
@@ -410,6 +410,16 @@ def test_people_whom_the_question_means_by_a_relation_count_by_their_share_and_n
     candidates = [said(of(i), *text) for i, text in enumerate(texts)]
     assert column("person", candidates, search(entities=people)) == [1.0, 0.5, 0.5, 0.0]
     assert column("person", candidates, search(entities=people[:1])) == [0.0] * 4
+
+
+def test_a_memory_of_a_namesake_counts_against_it_and_one_of_an_open_name_does_not() -> None:
+    """Entity 1 is asked about, 2 has its first name too, and 3 is a bare name that may be either's."""
+    asked = [EntityRef("Sam Okafor", 0, (Meaning(1, "Sam Okafor", 1.0),))]
+    names = [AliasMatch("sam", key, name, "name", 1, key < 3) for key, name in enumerate(("Sam Okafor", "Sam Wu"), 1)]
+    candidates = [said(of(row), f"Sam {row}") for row in (1, 2, 3, 4)]
+    ids = [candidate.memory.id for candidate in candidates]
+    world = Namespace(names=names, mentions={ids[0]: {1}, ids[1]: {2}, ids[2]: {1, 2}})
+    assert column("person", candidates, search(world, entities=asked)) == [1.0, -3.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.understand.question import MAX_PART, MAX_PARTS, question_parts
-from fivefold.retrieval.understand.wording import Change, Rewording, mend
+from fivefold.retrieval.understand.wording import Rewording, mend
 from fivefold.text.lexemes import lexemes
+from fivefold.text.names import Change
 from fivefold.values.query import EntityRef
 from tests.support.toy_engine import toy
 

@@ -13,7 +13,8 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
-from fivefold.stores.records import Succession, VectorSpace
+from fivefold.stores.records import AliasMatch, Succession, VectorSpace
+from fivefold.values.entities import Entity
 from fivefold.values.memory import Memory, Type
 from fivefold.values.query import Demand, DemandKind, EntityRef, Query, Window
 from fivefold.values.recall_trace import Candidate, Evidence
@@ -44,13 +45,16 @@ class Namespace:
         sessions: Mapping[str, int] | None = None,
         links: Sequence[Succession] = (),
         times: Mapping[int, Sequence[Stretch]] | None = None,
+        names: Sequence[AliasMatch] = (),
+        mentions: Mapping[str, set[int]] | None = None,
     ) -> None:
         self._vectors = {row: np.array(vector, dtype=np.float32) for row, vector in (vectors or {}).items()}
         self._turns = turns or {}
         self._sessions = sessions or {}
         self._links = links
         self._times = {row: tuple(stretches) for row, stretches in (times or {}).items()}
-        self.search = self.sessions = self.memories = self
+        self._names, self._mentions = names, mentions or {}
+        self.search = self.sessions = self.memories = self.graph = self
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         return {row: self._vectors[row] for row in rows if row in self._vectors}
@@ -71,6 +75,15 @@ class Namespace:
 
     def memory_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
         return {session: self._sessions[session] for session in session_ids if session in self._sessions}
+
+    def own_names(self) -> list[Entity]:
+        return []
+
+    def find_aliases(self, aliases: Sequence[str]) -> list[AliasMatch]:
+        return [name for name in self._names if name.alias in aliases]
+
+    def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
+        return {id: self._mentions[id] & set(entities) for id in ids if id in self._mentions}
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         turn_of = {row: session for session, turns in self._turns.items() for row in turns}

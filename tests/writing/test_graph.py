@@ -221,6 +221,68 @@ def test_a_first_name_of_two_people_stays_apart(engine: Engine) -> None:
     assert {entity.name for entity in engine.graph.entities("Sam")} == {"Sam Whitfield", "Sam Osei", "Sam"}
 
 
+def people(engine: Engine, name: str) -> dict[str, set[str]]:
+    """The ids of the memories of each entity under that name."""
+    return {
+        entity.name: {memory.id for memory in engine.graph.memories(entity.id)}
+        for entity in engine.graph.entities(name)
+    }
+
+
+def chat(engine: Engine, *texts: str, speaker: str = "user") -> None:
+    """Messages on one day each; a memory's id is its place."""
+    for day, text in enumerate(texts, 1):
+        engine.remember(text, id=str(day), speaker=speaker, event_at=f"2025-03-{day:02}T10:00:00Z")
+
+
+def test_two_full_names_are_two_people_whichever_comes_first(engine: Engine) -> None:
+    chat(
+        engine,
+        "My cousin Sam is staying with us",
+        "Sam Whitfield is the new manager",
+        "Sam Okafor, my cousin, passed the test",
+        "My manager Sam wants reports",
+        "Sam was on holiday all week",
+    )
+    assert people(engine, "Sam") == {"Sam Okafor": {"1", "3"}, "Sam Whitfield": {"2", "4"}, "Sam": {"5"}}
+    engine.doctor(repair=True)
+    assert people(engine, "Sam")["Sam Whitfield"] == {"2", "4"}
+
+
+def test_a_bare_name_means_whoever_the_session_speaks_of(engine: Engine) -> None:
+    engine.remember_many(
+        {"content": text, "id": id, "session_id": session, "speaker": "user", "event_at": f"2025-03-0{day}T10:00:00Z"}
+        for day, session, id, text in (
+            (1, "a", "1", "Ben Adler is my dentist"),
+            (2, "b", "2", "My brother Ben Osei is here"),
+            (3, "c", "3", "Ben Adler has a new chair"),
+            (3, "c", "4", "Ben wants to see me again in May"),
+        )
+    )
+    assert people(engine, "Ben") == {"Ben Adler": {"1", "3", "4"}, "Ben Osei": {"2"}}
+
+
+def test_a_nickname_and_a_word_of_kinship_mean_the_person(engine: Engine) -> None:
+    chat(
+        engine,
+        "Robert is next door, everybody calls him Bob",
+        "Bob has our spare key",
+        "My sister Anna sings",
+        "My sister plays the cello",
+    )
+    assert people(engine, "Bob") == {"Robert": {"1", "2"}}
+    assert people(engine, "Anna") == {"Anna": {"3", "4"}}
+
+
+def test_what_others_say_of_the_user_by_name_is_about_the_user(engine: Engine) -> None:
+    engine.remember("I'm Marit Solheim, nice to meet you", speaker="user")
+    engine.remember("Marit lives in Bergen with her husband Jonas", speaker="assistant", id="note")
+    assert ("user", "lives in", "Bergen", "structural") in relations(engine, "user")
+    assert ("user", "married to", "Jonas", "structural") in relations(engine, "Jonas")
+    engine.remember("Marit from choir lives in Oslo", speaker="user", id="choir")
+    assert people(engine, "Marit")["Marit"] == {"choir"}
+
+
 # by hand
 
 

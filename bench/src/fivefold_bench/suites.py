@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.evaluation import NEVER, K, life_of, outcome
+from fivefold.evaluation import NEVER, K, Outcome, life_of, outcome
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.stores import open_store
 from fivefold.values.json_files import Fields, document
@@ -94,16 +94,27 @@ def _meant(engine: Engine, case: Fields) -> bool:
 
 def absence(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigure]:
     """The share of small stores that say that nothing answers, and of those that answer if they can."""
-    dataset = small_stores(stores)
-    contestants, _ = contestants_for("default", {}, dataset.unit)
-    answers = run_contestants(dataset, contestants, choice, K).answers["default"]
-    outcomes = [
-        outcome(question, answer.ranking, answer.found, answer.chances)
-        for question, answer in zip(dataset.questions, answers, strict=True)
-    ]
+    outcomes = _outcomes(stores, choice)
     never = [each.found is False for each in outcomes if each.kind == NEVER]
     answered = [each.found is not False and each.rank <= NEAR for each in outcomes if each.kind != NEVER]
     return [_share(suite, "recognised", never), _share(suite, "answered", answered)]
+
+
+def who(suite: str, stores: Sequence[Fields], choice: str) -> list[SuiteFigure]:
+    """The share of questions whose first hits are about the person meant, among others of the same name."""
+    places = [each.rank for each in _outcomes(stores, choice)]
+    return [_share(suite, f"hit@{depth}", [place <= depth for place in places]) for depth in (1, NEAR)]
+
+
+def _outcomes(stores: Sequence[Fields], choice: str) -> list[Outcome]:
+    """The outcome of each question of small stores, asked by the default recipe."""
+    dataset = small_stores(stores)
+    contestants, _ = contestants_for("default", {}, dataset.unit)
+    answers = run_contestants(dataset, contestants, choice, K).answers["default"]
+    return [
+        outcome(question, answer.ranking, answer.found, answer.chances)
+        for question, answer in zip(dataset.questions, answers, strict=True)
+    ]
 
 
 def restatements(suite: str, cases: Sequence[Fields], choice: str) -> list[SuiteFigure]:
@@ -129,4 +140,4 @@ def _folded(engine: Engine, number: int, question: str) -> bool:
     return any(pair <= each for each in stands)
 
 
-SUITES: Mapping[str, Score] = {"times": times, "absence": absence, "restatements": restatements}
+SUITES: Mapping[str, Score] = {"times": times, "absence": absence, "who": who, "restatements": restatements}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, is_
 from typing import Any, Literal, NamedTuple, Protocol
@@ -59,6 +59,9 @@ class SearchContext:
     late_passages: dict[int, list[LatePassage]] = field(default_factory=dict, compare=False)
     """Passages that late interaction has read so far, by row, so that a recall reads them once."""
 
+    people: list[Sequence[Person]] = field(default_factory=list, compare=False)
+    """The people whom the question means, once they were looked up."""
+
     def question_read(self) -> QuestionReading:
         if isinstance(self.question, Exception):
             raise self.question
@@ -72,6 +75,28 @@ class SearchContext:
         """Narrows the search to the memories that have not expired at the time of the question."""
         now = self.query.now
         return replace(self, keep=replace(self.keep, alive_at=max(now, self.keep.alive_at or now)))
+
+
+NAMESAKE = 3.0
+"""How much more it counts that a memory is about a namesake than that it is about the person meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom a question means: entities with the share of each, and others of that name."""
+
+    meant: Mapping[int, float]
+    namesakes: frozenset[int]
+    names: tuple[str, ...]
+    called: str
+    """How the question speaks of this person; empty if the user is meant."""
+    by_name: bool
+    """False if a relation or a pronoun means this person."""
+
+    def share(self, known: Set[int]) -> float:
+        """The share of this person among the entities of a memory; below 0 if it only mentions others of that name."""
+        share = max((self.meant[key] for key in known if key in self.meant), default=0.0)
+        return share or -NAMESAKE * (not self.namesakes.isdisjoint(known))
 
 
 class BaseRoute:

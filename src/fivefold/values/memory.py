@@ -42,13 +42,14 @@ Origin = Literal["user", "assistant", "tool", "import"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 """The origins of a memory: its author, or the way by which it came."""
 
-ROLES = frozenset({"user", "assistant", "system", "human", "ai", "tool"})
+ROLES = frozenset({"user", "assistant", "agent", "system", "human", "ai", "tool"})
 """Speakers that name a part in the talk rather than a person."""
 
 
 _ORIGINS: Mapping[str, Origin] = {
     "assistant": "assistant",
     "ai": "assistant",
+    "agent": "assistant",
     "tool": "tool",
     "function": "tool",
     "system": "tool",

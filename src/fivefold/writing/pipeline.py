@@ -36,6 +36,7 @@ from fivefold.writing.draft import (
     trust_relations,
     without_secrets,
 )
+from fivefold.writing.extract import ModelExtractor, Rules, own_names_in, read_about_user
 from fivefold.writing.facets import add_facets
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
@@ -140,7 +141,11 @@ def extract(records: Iterable[Record], namespace: Namespace, settings: Settings 
     now, settings = write_time(namespace), settings or namespace.settings
     fit = [without_secrets(record, settings) for record in records]
     drafts = [draft(record, namespace.name, namespace.extractor, now) for record in fit]
+    own = {entity.name for entity in namespace.reader.graph.own_names()}
     for item in drafts:
+        own.update(own_names_in(item.extraction.relations))
+        if own and isinstance(namespace.extractor, Rules | ModelExtractor):
+            item.extraction = read_about_user(item.record, item.extraction, own)
         expire_by_type(item, settings)
         trust_relations(item, settings)
     return drafts

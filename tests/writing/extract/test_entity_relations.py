@@ -173,6 +173,15 @@ NOTHING = [
 ]
 
 
+NICKNAMES: list[tuple[str, Triple]] = [
+    ("Robert is my neighbour, everybody calls him Bob.", ("Robert", "known as", "Bob")),
+    ("Katarzyna from the choir, Kasia for short, sings", ("Katarzyna", "known as", "Kasia")),
+    ("Elizabeth, my oldest friend, goes by Liz.", ("Elizabeth", "known as", "Liz")),
+    ("Alexander, Sasha to his friends, is here", ("Alexander", "known as", "Sasha")),
+    ("Peggy is what everybody calls Margaret", ("Margaret", "known as", "Peggy")),
+    ("Theresa's nickname is Resi", ("Theresa", "known as", "Resi")),
+]
+
 KIN: list[tuple[str, Triple]] = [
     ("my sister Ana came", ("Ana", "sister of", "user")),
     ("Ana, my sister, came", ("Ana", "sister of", "user")),
@@ -226,6 +235,8 @@ KIN: list[tuple[str, Triple]] = [
     ("Marit here, a quick one", ("user", "is called", "Marit")),
     ("Ich heiße Priya", ("user", "is called", "Priya")),
     ("The user is Derek Kowalczyk, 45, owner of a firm", ("user", "is called", "Derek Kowalczyk")),
+    ("My sister's husband Paul works nights", ("Paul", "brother-in-law of", "user")),
+    ("Mum's sister Rosa fell", ("Rosa", "aunt of", "user")),
 ]
 
 FORMER: list[tuple[str, Triple, bool]] = [
@@ -402,6 +413,16 @@ def test_and_carries_the_subject_on() -> None:
     ]
 
 
+@pytest.mark.parametrize(("text", "triple"), NICKNAMES)
+def test_a_nickname_is_read(text: str, triple: Triple) -> None:
+    assert triple in triples(relations(text, "user"))
+
+
+@pytest.mark.parametrize("text", ["Anna called Peter.", "Everybody calls for Anna", "Does Robert go by Bob?"])
+def test_a_call_is_no_nickname(text: str) -> None:
+    assert all(relation.relation != "known as" for relation in relations(text, "user"))
+
+
 def test_but_carries_the_subject_on() -> None:
     old, new = relations("Sarah used to report to Tom but now reports to Ravi", "user")
     assert (old.target, old.ended, new.target, new.ended) == ("Tom", True, "Ravi", False)
@@ -451,7 +472,11 @@ def test_the_relations_of_the_sample() -> None:
 
 
 def test_a_rule_without_its_trigger_would_find_nothing() -> None:
-    texts = [text for text, _ in HOLDS + ENDED + KIN] + NOTHING + [item["content"] for item in sample.memories()]
+    texts = (
+        [text for text, _ in HOLDS + ENDED + KIN + NICKNAMES]
+        + NOTHING
+        + [item["content"] for item in sample.memories()]
+    )
     for pattern, _ in _RULES:
         for text in texts:
             behind = [match.span() for match in pattern.finditer(text)]

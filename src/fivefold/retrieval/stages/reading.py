@@ -20,6 +20,7 @@ from fivefold.retrieval.protocols import Pool, SearchContext, are_short, best_fi
 from fivefold.retrieval.relations import inherited, replacements_among, stand_ins, vectors_of, wrong_time
 from fivefold.retrieval.routes.late import late_scores
 from fivefold.retrieval.stages.terms import SOFTNESS
+from fivefold.retrieval.understand.entities import in_words_of_question, mentioned_people, people_meant
 from fivefold.text import passages
 from fivefold.text.passages import MAX_READ_CHARACTERS, passage_span
 from fivefold.values.fields import About, Between
@@ -171,11 +172,13 @@ def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said]
     answer."""
     long = [one.memory.row for one in best if len(one.memory.content) > MAX_READ_CHARACTERS]
     found = late_scores(context, long) if isinstance(context.question, QuestionReading) else {}
-    said = []
+    people, said = people_meant(context), []
+    mentioned = mentioned_people(context, [one.memory for one in best])
     for one in best:
         content, late = one.memory.content, found.get(one.memory.row)
         start, end = passage_span(content, late.part) if late is not None and late.parts > 1 else (0, len(content))
-        said.append(Said(content[start:end], one.memory.speaker or ""))
+        text = in_words_of_question(one.memory, content[start:end], mentioned.get(one.memory.id, frozenset()), people)
+        said.append(Said(text, one.memory.speaker or ""))
     return said, pair_reader().answers(context.query.to_read, said)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, make_dataclass
 from datetime import timedelta
 from functools import cache, cached_property, partial
@@ -12,12 +12,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.retrieval.protocols import Pool, SearchContext, are_short, found_by_routes, is_talk
+from fivefold.retrieval.protocols import Person, Pool, SearchContext, are_short, found_by_routes, is_talk
 from fivefold.retrieval.relations import BEFORE, Replacements, inherited, replacements_among, stand_ins, vectors_of
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
+from fivefold.retrieval.understand.entities import mentioned_people, people_meant
 from fivefold.values.fields import About, Between
-from fivefold.values.query import TURNS, DemandKind, EntityRef
+from fivefold.values.query import TURNS, DemandKind
 from fivefold.values.recall_trace import Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
@@ -440,18 +441,28 @@ def _side(table: Table) -> Vector:
 
 
 def _person(table: Table) -> Vector:
-    """The share of the people meant by a relation or a pronoun that it has by name."""
-    refs = [ref for ref in table.query.entities if ref.via != "name"]
-    if not refs:
+    """1 if it mentions whom the question means, -3 if it mentions a namesake instead; the mean of all who are meant."""
+    people = [
+        one
+        for one in people_meant(table.context)
+        if not one.by_name or (not table.people and (one.namesakes or len(one.meant) > 1))
+    ]
+    if not people:
         return table.zeros()
-    patterns = [_first_names(ref) for ref in refs]
+    mentioned = mentioned_people(table.context, table.memories)
+    found = sum((_mentions(table, one, mentioned) for one in people), table.zeros())
+    return np.asarray(found / len(people), dtype=np.float32)
+
+
+def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> Vector:
+    """Whether each memory mentions somebody, by an entity of it or, if no name is in the question, by the name."""
+    shares = table.column(one.share(mentioned.get(memory.id, frozenset())) for memory in table.memories)
+    if one.by_name:  # what the user says of the user has no name
+        return shares if one.called else np.asarray(np.minimum(shares, 0))
+    names = re.compile("|".join(rf"\b{re.escape(name)}" for name in one.names), re.IGNORECASE)
     texts = (f"{memory.speaker or ''} {memory.content[:MAX_CHARACTERS]}" for memory in table.memories)
-    return table.column(sum(bool(p.search(text)) for p in patterns) / len(patterns) for text in texts)
-
-
-def _first_names(ref: EntityRef) -> re.Pattern[str]:
-    names = (re.escape(meaning.name.split()[0]) for meaning in ref.meanings[:3])
-    return re.compile("|".join(rf"\b{name}" for name in names), re.IGNORECASE)
+    named = table.column(names.search(text) is not None for text in texts)
+    return np.asarray(np.where(shares == 0, named, shares), dtype=np.float32)
 
 
 def _applies(table: Table) -> Vector:
@@ -494,7 +505,12 @@ TERMS: tuple[Term, ...] = (
     Term("newest", "still true", "No newer candidate says the same, if the present is asked for", _newest),
     Term("held_then", "still true", "It held in the time asked about, if the past is asked for", _held_then),
     Term("side", "about whom", "Not a long answer of the assistant, unless the question asks what it said", _side),
-    Term("person", "about whom", "It names whom the question means by a relation or a pronoun", _person),
+    Term(
+        "person",
+        "about whom",
+        "It names whom the question means by a relation, a pronoun or a name of several people, and no namesake",
+        _person,
+    ),
     Term("applies", "about whom", "A taste, a refusal or a standing instruction, if one is called for", _applies),
 )
 """All terms, in the order of the trace."""

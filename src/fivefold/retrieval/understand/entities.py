@@ -6,14 +6,16 @@ Names are looked up by an index over aliases, so the cost grows with the questio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 
+from fivefold.retrieval.protocols import Person, SearchContext
 from fivefold.stores.interface import Reader
 from fivefold.stores.records import AliasMatch
 from fivefold.text.lexemes import common_words, lexemes, stop_words
-from fivefold.text.names import GENERAL, IS_CALLED, ROLE_OF, plural_of, relation_of
+from fivefold.text.names import EXCLUSIVE, IS_CALLED, RELATIVES, Edges, Relative, told_by_user
+from fivefold.values.memory import Memory
 from fivefold.values.query import EntityRef, Meaning, NamePrior
 from fivefold.values.registry import Parts
 
@@ -27,78 +29,6 @@ def prior(counts: Mapping[int, float], portions: Mapping[int, float]) -> dict[in
     """The shares of past questions; that of the memories counts as one more, and alone if none was asked."""
     total = sum(counts.values()) + 1
     return {entity: (counts.get(entity, 0.0) + portion) / total for entity, portion in portions.items()}
-
-
-# Words people use for a relation when they ask: 'boss', 'sister', 'dentist', and the edges they mean.
-
-Edges = tuple[tuple[str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Relative:
-    """The edges that lead from a person to the relative that the word means; an inverse edge is walked against its
-    direction.
-
-    If none does, `wider` edges are walked, and those who are known by an edge of `others` are left out: a sibling of
-    unknown kind may be the sister, a brother never.
-    """
-
-    label: str
-    edges: Edges
-    wider: Edges = ()
-    others: Edges = ()
-
-
-def _both(label: str, relation: str) -> Relative:
-    return Relative(label, ((relation, False), (relation, True)))
-
-
-_WIDER: dict[str, Edges] = {
-    "parent": (("child of", False), ("parent of", True)),
-    "sibling": (("sibling of", False), ("sibling of", True)),
-    "child": (("child of", True), ("parent of", False)),
-}
-_BOSS = Relative("boss", (("reports to", False), ("manages", True)))
-_SPOUSE = _both("spouse", "married to")
-_PARTNER = Relative(
-    "partner", (("partner of", False), ("partner of", True), ("married to", False), ("married to", True))
-)
-_EMPLOYER = Relative("employer", (("works at", False),))
-_SUCCESSOR = Relative("replacement", (("replaces", True),))
-_OWNED = Relative("own", (("owns", False),))
-_REPORTS = Relative("report", (("reports to", True), ("manages", False)))
-_EX = Relative("ex-partner", (("ex-partner of", True),))
-_PARENTS_IN_LAW = Relative("parent-in-law", (("mother-in-law of", True), ("father-in-law of", True)))
-
-
-def _role(role: str) -> Relative:
-    """The relative for a role of the table, and for kin of unknown kind the wider one."""
-    general = GENERAL.get(role)
-    same = [other for other, wide in GENERAL.items() if wide == general and other != role] if general else []
-    own: Edges = ((relation_of(role), True),)
-    if role == general:
-        return Relative(role, (*_WIDER.get(role, own), *((relation_of(other), True) for other in same)))
-    others = tuple((relation_of(other), True) for other in same if other != general)
-    return Relative(role, own, _WIDER.get(general or "", ((relation_of(general), True),) if general else ()), others)
-
-
-_ROLES = {word: _role(role) for word, role in ROLE_OF.items()}
-
-RELATIVES: dict[str, Relative] = {
-    **_ROLES,
-    **{plural_of(word): relative for word, relative in _ROLES.items()},
-    **dict.fromkeys(("boss", "bosses", "manager", "managers", "supervisor", "lead"), _BOSS),
-    **dict.fromkeys(("husband", "wife", "spouse", "hubby"), _SPOUSE),
-    **dict.fromkeys(("partner", "boyfriend", "girlfriend", "fiancé", "fiancée", "fiance", "fiancee"), _PARTNER),
-    **dict.fromkeys(("ex-wife", "ex-husband", "ex-partner", "ex-girlfriend", "ex-boyfriend", "exes"), _EX),
-    **dict.fromkeys(("in-laws", "parents-in-law"), _PARENTS_IN_LAW),
-    **dict.fromkeys(("employer", "company", "firm", "workplace"), _EMPLOYER),
-    **dict.fromkeys(("replacement", "successor"), _SUCCESSOR),
-    **dict.fromkeys(("cat", "dog", "pet", "cats", "dogs", "pets", "project", "projects", "product"), _OWNED),
-    **dict.fromkeys(("reports", "team"), _REPORTS),
-    **dict.fromkeys(("friend", "friends"), _both("friend", "friend of")),
-    **dict.fromkeys(("colleague", "colleagues", "coworker", "coworkers"), _both("colleague", "colleague of")),
-}
 
 
 _FIRST = frozenset(word.partition("-")[0] for word in RELATIVES)
@@ -118,6 +48,9 @@ AROUND = 50
 
 OWNER = "user"
 """The entity that stands for the one whose memory this is."""
+
+FROM = "refers back to "
+"""Reason given for an entity reference that is a pronoun."""
 
 OWN_NAME = "the user's own name"
 """Reason given for an entity reference that names the user."""
@@ -168,12 +101,28 @@ def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -
                 break
         position += 1
     relatives = _relatives(question, words, refs, reader)
+    _narrow(question, refs, relatives)
     whose = {ref.start for ref in relatives}
     for i, ref in enumerate(refs):
         if ref.start in whose:  # in "Sarah's boss" it is the boss who is asked about, and Sarah only on the way
             half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
             refs[i] = replace(ref, meanings=half, via="whose")
     return (*refs, *relatives)
+
+
+def _narrow(question: str, refs: list[EntityRef], relatives: list[EntityRef]) -> None:
+    """ "My cousin Sam" and "Sam, my cousin" name one person: whom both the name and the relation may mean."""
+    for i, ref in enumerate(refs):
+        for j, relative in enumerate(relatives):
+            first, second = sorted((ref, relative), key=lambda one: one.start)
+            if question[first.start + len(first.text) : second.start] not in (" ", ", "):
+                continue
+            known = {meaning.id for meaning in relative.meanings}
+            both = tuple(meaning for meaning in ref.meanings if meaning.id in known)
+            if both:
+                total = sum(meaning.confidence for meaning in both)
+                both = tuple(replace(one, confidence=round(_PART * one.confidence / total, 4)) for one in both)
+                refs[i], relatives[j] = replace(ref, meanings=both), replace(relative, meanings=both)
 
 
 def _aliases(words: Sequence[Word]) -> dict[tuple[int, int], str]:
@@ -326,3 +275,85 @@ def _related(owners: Sequence[tuple[int, str, float]], edges: Edges, reader: Rea
             for entity in reader.graph.find_related(key, relations, inverse) if relations else ():
                 meanings.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
     return list(meanings.values())
+
+
+# The people whom a question means, among others of the same name, and memories in its words for them.
+
+MAX_EDGES = 8
+"""Relations of an entity by which it is seen whether it is somebody known by a bare name."""
+
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+
+
+def people_meant(context: SearchContext) -> Sequence[Person]:
+    """Those whom the question names, or means by a relation or a pronoun, and the user if it is the user's own."""
+    if not context.people:
+        context.people.append(_find(context))
+    return context.people[0]
+
+
+def _find(context: SearchContext) -> list[Person]:
+    query = context.query
+    asked: list[tuple[Sequence[Meaning], EntityRef | None]]
+    asked = [(ref.meanings, ref) for ref in query.entities if ref.via != "whose"]
+    if _FIRST_PERSON.search(query.to_read) and (own := context.reader.graph.own_names()):
+        asked.append(([Meaning(name.id, name.name, 1.0) for name in own], None))
+    words = {_first(meaning.name) for meanings, _ in asked for meaning in meanings}
+    alike = context.reader.graph.find_aliases(sorted(words)) if words else []
+    named = {meaning.id for meanings, _ in asked for meaning in meanings}
+    people = []
+    for meanings, ref in asked:
+        first = {_first(meaning.name) for meaning in meanings}
+        others = (one for one in alike if one.alias in first and one.entity not in named)
+        namesakes = frozenset(one.entity for one in others if " " in one.name or _is_somebody(one.entity, context))
+        people.append(_person(meanings, ref, namesakes))
+    return people
+
+
+def _person(meanings: Sequence[Meaning], ref: EntityRef | None, namesakes: frozenset[int]) -> Person:
+    best = max(meaning.confidence for meaning in meanings)
+    shares = {meaning.id: meaning.confidence / best for meaning in meanings}
+    names = dict.fromkeys(name for meaning in meanings for name in (meaning.name, meaning.name.split()[0]))
+    by_name = ref is None or ref.via in ("name", OWN_NAME)
+    if ref is None:
+        called = ""
+    elif by_name:
+        called = ref.text
+    else:
+        called = f"{ref.text} {ref.name}" if " of " in ref.via else ref.name
+    return Person(shares, namesakes, tuple(names), called, by_name)
+
+
+def _first(name: str) -> str:
+    return name.split(maxsplit=1)[0].casefold()
+
+
+def _is_somebody(entity: int, context: SearchContext) -> bool:
+    """True if a bare name stands for somebody's relative or the user, and is not open."""
+    return any(edge.relation in EXCLUSIVE for edge in context.reader.graph.edges(entity, MAX_EDGES))
+
+
+def mentioned_people(context: SearchContext, memories: Iterable[Memory]) -> dict[str, Set[int]]:
+    """Which of those meant, and of their namesakes, each memory mentions, by its id."""
+    keys = sorted({key for person in people_meant(context) for key in (*person.meant, *person.namesakes)})
+    found: dict[str, Set[int]] = {}
+    if keys:
+        found.update(context.reader.graph.mentions([memory.id for memory in memories], keys))
+    return found
+
+
+def in_words_of_question(memory: Memory, text: str, known: Set[int], people: Sequence[Person]) -> str:
+    """A memory's text in the words of the question: "Sam" as "my cousin Sam", what others say of the user as "I"."""
+    for person in people:
+        if person.share(known) <= 0 or (person.called and person.called.casefold() in text.casefold()):
+            continue
+        spans = [match.span() for match in _pattern(person.names).finditer(text)]
+        if spans and person.called:
+            text = text[: spans[0][0]] + person.called + text[spans[0][1] :]
+        elif spans and (memory.speaker or "").casefold() not in ("user", "human"):
+            text = told_by_user(text, spans)
+    return text
+
+
+def _pattern(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})\b")

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Literal, TypeVar
 
 from fivefold.retrieval.understand.demands import Clock, find_cues, find_demands, main_intent, subject_words, time_of
-from fivefold.retrieval.understand.entities import OWN_NAME, resolve
+from fivefold.retrieval.understand.entities import FROM, OWN_NAME, OWNER, resolve
 from fivefold.retrieval.understand.wording import Rewording, asked_by_user, mend, translated
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader
@@ -335,8 +335,7 @@ LONGEST = 300
 FEW_WORDS = 4
 """A turn with fewer words of its own is read together with the one before it."""
 
-_FROM = "refers back to "
-_FROM_USER = f"{_FROM}the user, "
+_FROM_USER = f"{FROM}the user, "
 _REPLACED = frozenset("he him his she her hers they them their theirs there".split())
 """Pronouns that stand for a name; 'it' is more often a thing without one."""
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
@@ -369,13 +368,27 @@ def written_out(question: str, refs: Sequence[EntityRef], history: Sequence[str]
     return " ".join((*(turn[-LONGEST:] for turn in turns), question))
 
 
+MIN_NAMED_RELATIVE = 0.7
+"""Confidence from which a relative has the name put behind the relation."""
+
+
+def with_relatives_named(question: str, refs: Sequence[EntityRef]) -> str:
+    """ "Where does my cousin live" as "where does my cousin Sam Okafor live", if it is known who that is."""
+    for ref in sorted(refs, key=lambda ref: -ref.start):
+        end = ref.start + len(ref.text)
+        one = ref.via.endswith(f" of {OWNER}") and len(ref.meanings) == 1 and ref.confidence >= MIN_NAMED_RELATIVE
+        if one and ref.name.split()[0].casefold() not in question.casefold():
+            question = f"{question[:end]} {ref.name}{question[end:]}"
+    return question
+
+
 def _with_names(question: str, refs: Sequence[EntityRef]) -> str:
     for ref in sorted(refs, key=lambda ref: -ref.start):
         end = ref.start + len(ref.text)
         pronoun, rest = question[ref.start : end].casefold(), question[end:]
         owned = pronoun in _POSSESSIVE and not (pronoun == "her" and _OBJECT.match(rest))
         where = "in " if pronoun == "there" else ""
-        name = ref.via.removeprefix(_FROM_USER).removeprefix(_FROM)
+        name = ref.via.removeprefix(_FROM_USER).removeprefix(FROM)
         question = f"{question[: ref.start]}{where}{name}{OWNED if owned else ''}{rest}"
     return question
 
@@ -445,7 +458,7 @@ def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityR
         referent = _latest(names, kinds, others, match[0]) if match else None
         if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
             meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
-            via = f"{_FROM_USER if referent.via == OWN_NAME else _FROM}{referent.text}"
+            via = f"{_FROM_USER if referent.via == OWN_NAME else FROM}{referent.text}"
             refs.append(EntityRef(match[0], match.start(), meanings, via))
     return refs
 
@@ -553,8 +566,10 @@ def understand(
         referring = [ref for ref in referring if not ref.via.startswith(_FROM_USER)]
     time = time_of(asked, language, clock, reader, settings)
     cues = find_cues(reworded.text if language else question)
-    texts = (question, reading, further) if reading != question else (question,)
     demands = find_demands(asked, time, language)
+    if reading == reworded.text and not language and all(demand.kind != "past" for demand in demands):
+        reading = with_relatives_named(reading, resolved)
+    texts = (question, reading, further) if reading != question else (question,)
     return Query(
         text=question,
         now=in_zone(clock.now, clock.zone),

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 from fivefold.models.bert import whole_words
 from fivefold.retrieval.understand.entities import OWN_NAME
 from fivefold.stores.interface import Reader
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.languages import LANGUAGES, Piece, gloss
-from fivefold.text.lexemes import Gender, bare, given_names, lexemes, phrase_lines, stop_words
+from fivefold.text.lexemes import bare, given_names, lexemes, stop_words
+from fivefold.text.names import Change, in_first_person
 from fivefold.values.query import DemandKind, EntityRef
 
 # Typing errors of a question, mended: a word that nobody knows becomes the nearest word that is known.
@@ -66,15 +67,6 @@ _ENDINGS = {"s": 3, "es": 3, "d": 3, "ed": 3, "ing": 3, "er": 5, "ers": 5, "ly":
 _SOUNDS = ("aeiouy", "cskzx", "bpdt", "vfw", "mn", "gj")
 """Letters that are taken for each other."""
 _CALENDAR = frozenset((*MONTH_NAMES, *WEEKDAY_NAMES, "yesterday", "tomorrow", "weekend"))
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A stretch of the question and what was meant."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,30 +263,8 @@ def _lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-# The user by name or as "the user", in the first person: "where does Marit live" asks what "where do I live" asks.
+# The user by name, in the first person: "where does Marit live" asks what "where do I live" asks.
 
-_PERSON = {
-    name: [line.split() for line in lines]
-    for name, lines in phrase_lines("fivefold.retrieval.understand", "data/first_person.txt").items()
-}
-_FIRST_FORMS = {words[0]: words[-1] for words in (*_PERSON["verbs"], *([word] for word in _PERSON["alike"][0]))}
-_PRONOUNS = {word: first for first, *words in _PERSON["pronouns"] for word in words}
-_GENDERS = {word: gender for gender, *words in _PERSON["genders"] for word in words}
-_NOT_NOUN = frozenset(chain.from_iterable(_PERSON["not a noun"]))
-_MAX_VERB_GAP = 40
-"""Characters before a name in which the word stands that says how it belongs to the sentence."""
-
-
-def _one_of(name: str) -> str:
-    return "|".join(chain.from_iterable(_PERSON[name]))
-
-
-_TURNED = rf"\b(?P<aux>{'|'.join(_FIRST_FORMS)}) $|\w(?P<short>['’]s) $"
-"""An auxiliary before its subject: "does Marit", "where's Marit"."""
-_OBJECT_OF, _CLAUSE = (rf"\b(?:{_one_of(name)}) $" for name in ("object of", "clause"))
-_OWNED = rf"(?:(?<=s)['’]|['’]s)(?![\w’'])(?P<is> (?:{_one_of('not owned')})\b)?(?P<thing> [\w\"“])?"
-_VERB = rf" (?:(?:{_one_of('adverbs')}) )?(?P<verb>[a-z]+(?:['’]t)?)\b"
-_PRONOUN = rf"\b(?:{'|'.join(_PRONOUNS)})\b"
 _ASKS_AS_USER = re.compile(r"\b(?:i|my|mine|we|our|ours|myself)\b", re.IGNORECASE)
 _ASKS_POLITELY = re.compile(r"\bi(?:['’]d| would)? (?:like|want|need|wonder|was wondering)\b", re.IGNORECASE)
 
@@ -312,61 +282,6 @@ def asked_by_user(question: Rewording, refs: Sequence[EntityRef]) -> Rewording:
     if changes[0].start == 0 and question.text[0].isupper():
         changes[0] = replace(changes[0], text=changes[0].text[0].upper() + changes[0].text[1:])
     return replace(_apply(question.text, changes), before=question)
-
-
-def in_first_person(
-    question: str, own: Sequence[tuple[int, int]], others: Sequence[int], gender: Gender | None = None
-) -> list[Change]:
-    """The changes by which stretches that name the user become "I", "me" or "my".
-
-    A pronoun behind such a stretch means the user too, unless somebody else, at one of `others`, stands between.
-    """
-    changes = [change for span in own for change in _person_changed(question, *span)]
-    for match in _ignoring_case(_PRONOUN).finditer(question, min(end for _, end in own)):
-        near = max(end for _, end in own if end <= match.start())
-        between = any(near <= at < match.start() for at in others)
-        if not between and (gender is None or _GENDERS.get(match[0].casefold(), gender) == gender):
-            changes += _person_changed(question, *match.span(), _PRONOUNS[match[0].casefold()])
-    return changes
-
-
-def _person_changed(question: str, start: int, end: int, said: str = "") -> list[Change]:
-    """A name or pronoun in the first person, with the verb that belongs to it; `said` is what a pronoun becomes."""
-    ahead = question[max(0, start - _MAX_VERB_GAP) : start]
-    behind = _ignoring_case(_VERB).match(question, end)
-    word = behind["verb"].casefold().replace("’", "'") if behind else ""
-    if said not in ("", "I"):
-        if said == "my" and (not word or word in _NOT_NOUN):
-            said = "me" if question[start:end].casefold() == "her" else "mine"
-        return [Change(start, end, said)]
-    if owned := _ignoring_case(_OWNED).match(question, end):
-        said = "I'm" if owned["is"] else "my" if owned["thing"] else "mine"
-        return [Change(start, owned.start("is") if owned["is"] else owned.end() - 2 * bool(owned["thing"]), said)]
-    if turned := _ignoring_case(_TURNED).search(ahead):
-        place = start - len(ahead) + turned.start(turned.lastgroup or 0)
-        aux = " am" if turned["short"] else _FIRST_FORMS[turned["aux"].casefold().replace("’", "'")]
-        return [Change(place, start - 1, aux), Change(start, end, "I")]
-    verb = _first_form(word) if word in _FIRST_FORMS or word not in _NOT_NOUN else ""
-    if start == 0 and behind and not (verb and question[behind.end() :].strip(" ?.!")):
-        return [Change(start, end, "my")]  # "Marit shoe size", "Marit allergies"
-    if _ignoring_case(_OBJECT_OF).search(ahead) or not (verb or (word and _ignoring_case(_CLAUSE).search(ahead))):
-        return [Change(start, end, "me")]
-    changed = [Change(*behind.span("verb"), verb)] if behind and verb and verb != word else []
-    return [Change(start, end, "I"), *changed]
-
-
-@cache
-def _ignoring_case(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-def _first_form(verb: str) -> str:
-    """The verb as it follows "I": lives, live; studies, study. Empty if the word does not look like a verb."""
-    if verb in _FIRST_FORMS or verb.endswith("ed"):
-        return _FIRST_FORMS.get(verb, verb)
-    if not verb.endswith("s") or verb.endswith("ss"):
-        return ""
-    return f"{verb[:-3]}y" if verb.endswith("ies") else re.sub(r"(?<=s|h|x|o)es$|s$", "", verb)
 
 
 _KINDS: dict[str, DemandKind] = {

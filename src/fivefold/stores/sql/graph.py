@@ -11,9 +11,10 @@ from itertools import combinations
 from operator import attrgetter
 
 from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
+from fivefold.stores.sql.entities import EntityWriter, alias_of, extracted_of
 from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
-from fivefold.stores.tables import compact, micros_or_none, moment_or_none
-from fivefold.text.names import IS_CALLED, ONE_HOLDER, SURE_NAME, relation_of
+from fivefold.stores.tables import micros_or_none, moment_or_none
+from fivefold.text.names import IS_CALLED, KNOWN_AS, ONE_HOLDER, SURE_NAME, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.memory import Memory
@@ -31,10 +32,6 @@ SINGLE = frozenset({"reports to", "works at", "lives in", "married to", "leads"}
 """Relations of which a new target ends the old one."""
 ONE_SOURCE = frozenset(relation_of(role) for role in ONE_HOLDER)
 """Relations of which a new source ends the old one: one has one dentist at a time."""
-
-TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
-"""Words that go before a name without being part of it."""
-
 
 _new_match = maker(AliasMatch)
 
@@ -152,6 +149,14 @@ class GraphReader(ABC):
             relations=self._sql.as_list(relations),
         )
 
+    def own_names(self) -> list[Entity]:
+        """The entities that are surely names of the user."""
+        return self._entities(
+            "e.key IN (SELECT d.target FROM edges d JOIN entity_aliases a ON a.namespace = d.namespace "
+            f"AND a.entity = d.source WHERE d.namespace = :ns AND a.alias = 'user' AND d.relation = '{IS_CALLED}' "
+            f"AND d.valid_to IS NULL AND d.confidence >= {SURE_NAME}) ORDER BY e.key"
+        )
+
     def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
         """For each of these memories, those of these entities that it mentions; memories without any are left out."""
         records = self._scope.rows(
@@ -220,211 +225,6 @@ class GraphReader(ABC):
         ]
 
 
-_INSERT_ENTITY = "INSERT INTO entities (key, namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?, ?)"
-
-_DELETE_UNUSED = (
-    "DELETE FROM entities WHERE namespace = ?1 AND key = ?2 AND links <= 0 AND by_hand = 0 AND NOT EXISTS "
-    "(SELECT 1 FROM edges d WHERE d.namespace = ?1 AND (d.source = ?2 OR d.target = ?2) "
-    "AND (d.by_hand = 1 OR d.kind <> 'semantic'))"
-)
-
-
-def alias_of(name: str) -> str:
-    return " ".join(name.casefold().split())
-
-
-def name_parts(mention: Mention) -> list[str]:
-    """The first and the last word of a person-like name, which alone may stand for it."""
-    words = alias_of(mention.name).split()
-    if mention.kind not in ("name", "person") or not 2 <= len(words) <= 4:
-        return []
-    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2 and word not in TITLES]
-
-
-def _disambiguate(candidates: Sequence[tuple[int, int]]) -> int | None:
-    """Of entities under one alias, best first: a whole name before a part, and a part only if it is the only one."""
-    whole = [entity for entity, part in candidates if not part]
-    if whole:
-        return whole[0]
-    return candidates[0][0] if len(candidates) == 1 else None
-
-
-class EntityWriter:
-    """Entities and their names. Mentions and their counts are gathered and written at the end of the transaction."""
-
-    def __init__(self, txn: Transaction) -> None:
-        self._txn = txn
-        self._entities: dict[str, int] = {}
-        self._linked: Counter[int] = Counter()
-        self._links: list[tuple[int, int, int, int]] = []
-
-    def preload(self, mentions: Sequence[Mention]) -> None:
-        """Look up the entities that a batch will mention in one statement."""
-        rows = self._txn.rows(
-            f"SELECT a.alias, a.entity, a.part FROM {self._txn.sql.each(':aliases', 'text')} "
-            "CROSS JOIN entity_aliases a CROSS JOIN entities e WHERE a.namespace = :ns AND a.alias = wanted.value "
-            "AND e.namespace = :ns AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
-            aliases=self._txn.sql.as_list({alias_of(mention.name) for mention in mentions}),
-        )
-        candidates: dict[str, list[tuple[int, int]]] = {}
-        for alias, entity, part in rows:
-            candidates.setdefault(alias, []).append((entity, part))
-        for alias, known in candidates.items():
-            key = _disambiguate(known)
-            if key is not None:
-                self._entities[alias] = key
-
-    def link(self, row: int, mentions: Sequence[Mention]) -> list[int]:
-        """Link a memory to all it mentions; gives the named entities among them."""
-        counts: dict[int, int] = {}
-        entities: dict[int, None] = {}
-        for mention in mentions:
-            entity = self.find_or_add(mention)
-            counts[entity] = counts.get(entity, 0) + mention.count
-            if mention.kind != "topic":
-                entities.setdefault(entity)
-        self._links += [(self._txn.key, row, entity, count) for entity, count in counts.items()]
-        self._linked.update(counts.keys())
-        return list(entities)
-
-    def flush(self) -> None:
-        """Write the links this transaction gathered, and their counts."""
-        self._txn.put("links", ("namespace", "memory", "entity", "count"), self._links)
-        self._links.clear()
-        counts = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
-        self._txn.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counts)
-        self._linked.clear()
-
-    def unlink(self, row: int) -> None:
-        """Delete a memory's mentions, and the entities that nothing mentions any more."""
-        self.flush()
-        entities = self._txn.rows(
-            "SELECT namespace, entity FROM links WHERE namespace = :ns AND memory = :row", row=row
-        )
-        self._txn.run("DELETE FROM links WHERE namespace = :ns AND memory = :row", row=row)
-        self._txn.many("UPDATE entities SET links = links - 1 WHERE namespace = ? AND key = ?", entities)
-        self._txn.many(_DELETE_UNUSED, entities)
-        self._entities.clear()
-
-    def forget_names(self) -> None:
-        self._entities.clear()
-
-    def drop_unused(self) -> None:
-        unused = self._txn.rows("SELECT namespace, key FROM entities WHERE namespace = :ns AND links <= 0")
-        self._txn.many(_DELETE_UNUSED, unused)
-        self._entities.clear()
-
-    def find_or_add(self, mention: Mention) -> int:
-        """The entity a mention means. A first name means the one full name it is part of; of several, none."""
-        alias = alias_of(mention.name)
-        if alias not in self._entities:
-            known = self._txn.rows(
-                "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.namespace = a.namespace AND "
-                "e.key = a.entity WHERE a.namespace = :ns AND a.alias = :alias ORDER BY a.part, e.links DESC, e.key",
-                alias=alias,
-            )
-            key = _disambiguate([(entity, part) for entity, part in known])
-            self._entities[alias] = self.add(mention) if key is None else key
-        return self._entities[alias]
-
-    def add(self, mention: Mention, by_hand: bool = False) -> int:
-        """A new entity; a full name takes over the entity known only by its first or last name. Gives its key.
-
-        A first name grows into a full one; a last word only behind a title, as 'Kestrel' into 'Project Kestrel'. It
-        stays as it is if another full name shares that part.
-        """
-        alias, parts = alias_of(mention.name), name_parts(mention)
-        known: list[tuple[int, int]] = []
-        if parts:
-            words = alias.split()
-            sql = "SELECT entity, part FROM entity_aliases WHERE namespace = :ns AND alias = :alias"
-            known = self._txn.rows(sql, alias=words[-1] if words[0] in TITLES else words[0])
-        if len(known) == 1 and not known[0][1]:
-            key = known[0][0]
-            sql = "UPDATE entities SET name = :name WHERE namespace = :ns AND key = :key"
-            self._txn.run(sql, name=mention.name, key=key)
-        else:
-            values = (self._txn.key, mention.name, mention.kind, int(by_hand), self._txn.now)
-            key = self._txn.insert(_INSERT_ENTITY, *values)
-        self.add_alias(key, alias)
-        for part in parts:
-            self.add_alias(key, part, part=True)
-        self._entities[alias] = key
-        return key
-
-    def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
-        self._txn.run(
-            "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (:ns, :alias, :entity, :part) "
-            "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
-            f"part = {self._txn.sql.least}(entity_aliases.part, excluded.part)",
-            alias=alias,
-            entity=entity,
-            part=int(part),
-        )
-        self._entities.pop(alias, None)
-
-    def rename(self, key: int, name: str) -> None:
-        """Give an entity another name; the old one stays as an alias."""
-        sql = "UPDATE entities SET name = :name, by_hand = 1 WHERE namespace = :ns AND key = :key"
-        self._txn.run(sql, name=name, key=key)
-        self.add_alias(key, alias_of(name))
-
-    def merge(self, into: int, out: int) -> None:
-        """Everything of `out` becomes `into`'s, and `out` is deleted; the mentions are counted again."""
-        for table, column, others in (
-            ("links", "entity", ("memory",)),
-            ("entity_aliases", "entity", ("alias",)),
-            ("edges", "source", ("target", "relation")),
-            ("edges", "target", ("source", "relation")),
-        ):
-            same = " AND ".join(f"twin.{other} = {table}.{other}" for other in others)
-            self._txn.run(
-                f"UPDATE {table} SET {column} = :into WHERE namespace = :ns AND {column} = :out AND NOT EXISTS "
-                f"(SELECT 1 FROM {table} twin WHERE twin.namespace = :ns AND twin.{column} = :into AND {same})",
-                into=into,
-                out=out,
-            )
-        self._txn.run("DELETE FROM edges WHERE namespace = :ns AND source = target")
-        self._txn.run("DELETE FROM entities WHERE namespace = :ns AND key = :out", out=out)
-        self._recount(into)
-
-    def split(self, key: int, name: str, memories: Sequence[int]) -> int:
-        """A new entity, to which these memories' mentions of the old one go, also as extracted; gives its key."""
-        kind = self._txn.value("SELECT kind FROM entities WHERE namespace = :ns AND key = :key", key=key)
-        new = self._txn.insert(_INSERT_ENTITY, self._txn.key, name, kind, 1, self._txn.now)
-        self.add_alias(new, alias_of(name))
-        self._txn.many(
-            "UPDATE links SET entity = ? WHERE namespace = ? AND entity = ? AND memory = ?",
-            [(new, self._txn.key, key, memory) for memory in dict.fromkeys(memories)],
-        )
-        sql = "SELECT alias FROM entity_aliases WHERE namespace = :ns AND entity = :key"
-        aliases = {alias for (alias,) in self._txn.rows(sql, key=key)}
-        for memory in memories:
-            extracted = extracted_of(self._txn, memory)
-            extracted["mentions"] = [
-                [name if alias_of(called) in aliases else called, kind, count]
-                for called, kind, count in extracted.get("mentions", ())
-            ]
-            sql = "UPDATE memories SET extracted = :extracted WHERE namespace = :ns AND row = :row"
-            self._txn.run(sql, extracted=compact(extracted), row=memory)
-        self._recount(key)
-        self._recount(new)
-        return new
-
-    def _recount(self, key: int) -> None:
-        self._txn.run(
-            f"UPDATE entities SET by_hand = {self._txn.sql.greatest}(by_hand, 1), links = (SELECT count(*) "
-            "FROM links l WHERE l.namespace = :ns AND l.entity = :key) WHERE namespace = :ns AND key = :key",
-            key=key,
-        )
-        self._entities.clear()
-
-
-def extracted_of(txn: Transaction, row: int) -> dict[str, list[list[str]]]:
-    text = txn.value("SELECT extracted FROM memories WHERE namespace = :ns AND row = :row", row=row)
-    return dict(json.loads(text))
-
-
 class EdgeWriter:
     """Edges between entities. Co-mentions are gathered and written at the end of the transaction."""
 
@@ -438,6 +238,10 @@ class EdgeWriter:
 
     def flush(self) -> None:
         """Each further memory makes a co-mention surer: 0.5, 0.67, 0.75 …"""
+        pairs: Counter[tuple[int, int]] = Counter()
+        for pair, count in self._co_mentions.items():
+            one, other = sorted(self._entities.moved.get(key, key) for key in pair)
+            pairs[one, other] += count if one != other else 0
         self._txn.many(
             "INSERT INTO edges (key, namespace, source, target, relation, kind, confidence, count) "
             f"VALUES (?, ?, ?, ?, '{CO_MENTION}', 'semantic', ?, ?) "
@@ -446,7 +250,7 @@ class EdgeWriter:
             "(edges.count + excluded.count + 1)",
             [
                 (self._txn.new_key(), self._txn.key, source, target, count / (count + 1), count)
-                for (source, target), count in sorted(self._co_mentions.items())
+                for (source, target), count in sorted((+pairs).items())
             ],
         )
         self._co_mentions.clear()
@@ -492,6 +296,9 @@ class EdgeWriter:
     def add_relations(self, row: int, relations: Sequence[Relation], at: datetime) -> None:
         """The relations a memory states; a newer target of a relation that has one ends the older."""
         for item in relations:
+            if item.relation == KNOWN_AS:
+                self._entities.call(item.source, item.target)
+                continue
             source, target = (self._entities.find_or_add(Mention(name, "name")) for name in (item.source, item.target))
             until = at if item.ended else None
             key = self.put(NewEdge(source, target, item.relation, item.kind, item.confidence, at, until))
@@ -499,6 +306,8 @@ class EdgeWriter:
                 "INSERT INTO edge_memories (namespace, edge, memory) VALUES (:ns, :key, :row) ON CONFLICT DO NOTHING"
             )
             self._txn.run(stated, key=key, row=row)
+            if item.relation == IS_CALLED:
+                self._entities.forget_own_names()
             if item.relation == IS_CALLED and item.confidence < SURE_NAME:
                 self._confirm_name(key, source)
             same = "source" if item.relation in SINGLE else "target" if item.relation in ONE_SOURCE else ""

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fivefold.stores.records import Entry, VectorSpace
+from fivefold.stores.sql.entities import EntityWriter
 from fivefold.stores.sql.facts import put_facts
-from fivefold.stores.sql.graph import EdgeWriter, EntityWriter
+from fivefold.stores.sql.graph import EdgeWriter
 from fivefold.stores.sql.scope import LABELLED, Scope, Transaction, label_rows, put_labels
 from fivefold.stores.sql.search import MAX_TIMES, put_times
 from fivefold.stores.sql.sessions import SessionWriter
@@ -240,7 +241,7 @@ class IndexWriter:
         if memory.kind != "session":
             put_facts(self._txn, row, entry.facts)
             put_times(self._txn, row, entry.extraction.dates)
-            self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))
+            self.edges.add_co_mentions(self.entities.link(row, memory, entry.extraction))
             self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
 
     def renew_facts(self, row: int, facts: Sequence[FactSpan]) -> None:

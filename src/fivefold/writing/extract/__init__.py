@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, timezone
 from functools import cache, lru_cache
@@ -24,9 +25,9 @@ from fivefold.text.lexemes import (
     text_cache,
     words_of,
 )
-from fivefold.text.names import ROLE_OF, mentions
+from fivefold.text.names import IS_CALLED, RELATIVES, ROLE_OF, SURE_NAME, mentions, told_by_user
 from fivefold.text.time_grammar import dates_in
-from fivefold.values.entities import Extraction, Extractor, Mention
+from fivefold.values.entities import Extraction, Extractor, Mention, Relation
 from fivefold.values.memory import FACETS, TYPES, Facet, Record, Type
 from fivefold.values.registry import plugin_by_choice
 from fivefold.values.times import utc_now
@@ -402,6 +403,44 @@ class Rules:
             facets=facets_of(text, by_user),
             refers_back=refers_back(text),
         )
+
+
+_NAMED_ANOTHER = late_pattern(
+    rf"(?:\b[A-Z][\w’'-]+|\b(?:my|our|his|her|their|['’]s) (?:[a-z-]+ )?(?:{'|'.join(sorted(RELATIVES))})),? $"
+)
+"""A first name or a relation before a name, by which it is somebody else's."""
+_SELF = late_pattern(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+
+
+def own_names_in(relations_found: Iterable[Relation]) -> Iterator[str]:
+    """The names that a text surely gives the user."""
+    for item in relations_found:
+        if item.relation == IS_CALLED and item.confidence >= SURE_NAME:
+            yield item.target
+
+
+def read_about_user(record: Record, found: Extraction, names: Collection[str]) -> Extraction:
+    """What others say of the user by name, as if the user had said it: "Marit lives here" states where the user lives.
+
+    A namesake has another name or a relation beside it, and a text with an "I" of its own is left as it is.
+    """
+    text = beginning(record.content)
+    if not names or not (is_assistant(record.speaker) or record.speaker is None) or _SELF.search(text):
+        return found
+    own = "|".join(
+        sorted({re.escape(part) for name in names for part in (name, name.split()[0])}, key=len, reverse=True)
+    )
+    spans = [match.span() for match in re.finditer(rf"(?<![\w’'-])(?:{own})(?!-?\w)(?! [A-Z])", text)]
+    spans = [(start, end) for start, end in spans if not _NAMED_ANOTHER.search(text[:start])]
+    if not spans:
+        return found
+    told = told_by_user(text, spans)
+    facts = statements(told, "user")
+    again = [item for item in relations(told, "user") if item.relation != IS_CALLED]
+    kept = [item for item in found.relations if item.relation == IS_CALLED]
+    return replace(
+        found, statements=facts, relations=(*kept, *again), predicate=record.predicate or predicate_of(facts)
+    )
 
 
 def beginning(content: str) -> str:

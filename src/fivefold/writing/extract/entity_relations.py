@@ -19,7 +19,17 @@ from fivefold.text.lexemes import (
     stop_words,
     words_of,
 )
-from fivefold.text.names import GENERAL, IS_CALLED, KIN_ROLES, OTHER_ROLES, mentions, relation_of
+from fivefold.text.names import (
+    GENERAL,
+    IS_CALLED,
+    KIN_ROLES,
+    KNOWN_AS,
+    MUTUAL,
+    OF_RELATIVES,
+    OTHER_ROLES,
+    mentions,
+    relation_of,
+)
 from fivefold.values.entities import EdgeKind, Relation
 from fivefold.values.memory import ROLES
 from fivefold.values.validate import MAX_READ
@@ -75,11 +85,9 @@ PASSING = frozenset(relation_of(role) for role in OTHER_ROLES.values())
 """Roles that end: an old flatmate is one no more."""
 
 
-_MUTUAL = frozenset({"married to", "partner of", "sibling of", "friend of", "colleague of"})
-_MUTUAL |= {"cousin of", "flatmate of", "neighbour of"}
 _WHOLE = frozenset({"works on", "owns", "founded", "leads", "part of", "member of", "replaces"})
 _STRICT = frozenset({"reports to", "works at", "partner of"})
-_PAIR = {f"{noun}s": sense for noun, sense in NOUNS.items() if sense.relation in _MUTUAL}
+_PAIR = {f"{noun}s": sense for noun, sense in NOUNS.items() if sense.relation in MUTUAL}
 _PAIR |= {phrase.split()[0]: VERBS[phrase] for phrase in ("married to", "engaged to", "divorced from")}
 _ROLE, _HEAD, _FIELD = ("|".join(" ".join(_TABLES[name]).split()) for name in ("roles", "groups", "fields"))
 _UP = "A-Z" + "".join(sign for sign in map(chr, range(0xC0, 0x530)) if sign.isupper())
@@ -111,11 +119,31 @@ _OWNED_FORMS = (
     rf"(?:(?:, (?P<mid>{_NAME}))? and (?P<more>{_NAME}))?",
     rf"{_OWNER.removesuffix(_END_OF_NOUN)}['’]s? name is (?P<b>{_NAME})(?!-?\w)",
     rf"(?P<b>{_WHO}){_AUX} (?:one of )?{_OWNER}",
-    rf"(?P<b>{_NAME}), {_OWNER}{_APART}",
+    rf"(?P<b>{_NAME}), {_OWNER}(?: (?:since|from|at|in) [^,.;:!?\n]{{1,30}})?{_APART}",
     rf"(?P<b>{_NAME}) \({_OWNER}[,)]",
     rf"{_OWNER}, (?P<b>{_NAME})(?: and (?P<more>{_NAME}))?{_APART}",
     rf"{_OWNER} \((?P<b>{_NAME})\)",
     rf"(?P<a>{_WHO})(?:['’]ve| have| has)(?: got)? an? {_RELATED_NOUN},? (?:called|named) (?P<b>{_NAME})",
+)
+_CALLERS = r"(?:everybody|everyone|people|friends|(?:we|they)(?: all)?|the kids)"
+_NICKNAMES = (
+    rf"(?P<a>{_NAME})(?:,? [^.!?\n]{{0,60}}?)?,? (?:but |and |whom )?{_CALLERS} (?:just )?calls?"
+    rf" (?:him |her |them )?(?P<b>{_NAME})(?=[.,;!)]|$| and | but )",
+    rf"(?P<a>{_NAME})(?:, [^.!?\n]{{1,60}}?,)?,? \(?(?:who )?(?:goes by|(?:is )?(?:better |also )?known as|aka"
+    rf"|nicknamed) (?P<b>{_NAME})",
+    rf"(?P<a>{_NAME})[^.!?,\n]{{0,40}}, (?:or )?(?P<b>{_NAME}) (?:for short|to (?:his|her|their) (?:friends|family)"
+    rf"|as {_CALLERS} (?:all )?calls? (?:him|her|them))",
+    rf"(?P<b>{_NAME}) is (?:short for|what {_CALLERS} calls?) (?:(?:my|our) [a-z-]+ )?(?P<a>{_NAME})",
+    rf"(?P<a>{_NAME})['’]s? nickname is (?P<b>{_NAME})",
+)
+_FURTHER = {
+    name.replace("'", sign): Sense(relation_of(role), turned=True, lasting=True)
+    for name, role in OF_RELATIVES.items()
+    for sign in "'’"
+}
+_OF_RELATIVE = (
+    r"(?P<a>[Mm]y (?:(?:older|younger|elder|little|big) )?|[Oo]ur |(?=(?:Mum|Mom|Dad)['’]))"
+    rf"(?P<said>(?i:{'|'.join(_FURTHER)})),? (?P<b>{_NAME})"
 )
 _RULES = tuple(
     (Pattern(triggers, rf"\b(?=[{_UP}abhimostwy])(?<![\w’'-]){pattern}"), senses)
@@ -123,6 +151,12 @@ _RULES = tuple(
         (f"{triggers_of(VERBS)} {_ROLE.casefold().replace('|', ' ')}", VERBS, (_STATED,)),
         (triggers_of(NOUNS), NOUNS, _OWNED_FORMS),
         (triggers_of(_PAIR), _PAIR, (_BOTH,)),
+        (
+            "calls call goes known aka nicknamed nickname short friends family",
+            {"": Sense(KNOWN_AS)},
+            tuple(rf"{pattern}(?P<said>)(?!-?\w)" for pattern in _NICKNAMES),
+        ),
+        (" ".join(name.rpartition(" ")[2] for name in _FURTHER), _FURTHER, (_OF_RELATIVE,)),
         ("s mine ours", dict.fromkeys(("", "'s", "’s"), Sense("owns")), (_OWN,)),
     )
     for pattern in patterns
@@ -200,7 +234,7 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
             break
         ends = [relation.source.casefold(), relation.target.casefold()]
         if min(map(len, ends)) > 1 and ends[0] != ends[1]:
-            unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
+            unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in MUTUAL else ends)), relation)
     return tuple(unique.values())
 
 
@@ -252,7 +286,8 @@ class _Reading:
         """The relations that one match states, in the active direction."""
         behind = _NEXT.match(self.text, match.end())
         groups = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
-        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"]), Sense("works at"))
+        said = re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"])
+        sense = senses.get(said, senses.get(said.casefold(), Sense("works at")))
         if not _agrees(groups, sense) or not _stands_alone(groups, sense) or not self.states(match, groups, sense):
             return
         (relation, turned), ended = _relation_of(groups, sense), _has_ended(groups, sense)
@@ -292,7 +327,7 @@ class _Reading:
 
     def who(self, word: str, at: int) -> tuple[str, float]:
         """The person a name or pronoun means; 'and' and 'but' mean the subject before them."""
-        folded = word.casefold()
+        folded = word.casefold().split(" ")[0] if word.casefold().startswith(("my ", "our ")) else word.casefold()
         if folded in ("and", "but"):
             end, person = self.subject
             return person if end and re.fullmatch(r"[^,;:.!?A-Z\n]{0,40}", self.text[end:at][:41]) else ("", 0.0)
@@ -300,8 +335,10 @@ class _Reading:
             return ("user", 0.9) if self.owner in ("", "user") else ("", 0.0)
         if folded in ("you", "your"):
             return ("", 0.0) if self.owner else ("user", 0.9)
-        if folded in _ME or (
-            self.owner and re.search(r"\b(?:I['’]m|I am|[Mm]y name is) $", self.text[max(0, at - 12) : at])
+        if (
+            not folded
+            or folded in _ME
+            or (self.owner and re.search(r"\b(?:I['’]m|I am|[Mm]y name is) $", self.text[max(0, at - 12) : at]))
         ):
             return self.owner, 0.9
         return self.antecedent(at) if folded in _THEM else (self.name(word, at), 0.9)
