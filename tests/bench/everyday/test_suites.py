@@ -23,6 +23,15 @@ def test_small_stores_answer_what_they_can() -> None:
     assert answered.value >= 0.8
 
 
+@pytest.mark.slow
+def test_the_first_hit_is_mostly_about_the_person_meant() -> None:
+    first, three = measure_suites(["who"], ["choose"], "fivefold-minilm")
+    assert (first.figure, three.figure) == ("hit@1", "hit@3")
+    assert first.n >= 80
+    assert first.value >= 0.8
+    assert three.value >= 0.94
+
+
 def test_restatements_are_folded_and_contrasts_kept_apart() -> None:
     folded, apart = measure_suites(["restatements"], ["choose", "report"], "fivefold-minilm")
     assert (folded.figure, apart.figure) == ("folded", "kept apart")
