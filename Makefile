@@ -52,11 +52,14 @@ check: $(DEV)
 test: $(DEV) browser
 	$(call beside_lint,-n $(WORKERS))
 
-# Each framework's own suite, or its own classes, over its adapter; and the examples of docs/adapters.md.
+# Each framework's own suite, or its own classes, over its adapter; and the examples of docs/adapters.md. Types are checked
+# meanwhile, since lint has no types of these frameworks.
 test-adapters: $(FRAMEWORKS) $(CREWAI)
-	$(FRAMEWORKS:.ready=)bin/python -m mypy src/fivefold/adapters
-	$(FRAMEWORKS:.ready=)bin/python -m pytest $(SUITE_OPTIONS) $(AWAITED) $(FRAMEWORK_TESTS) $(ADAPTER_EXAMPLES)
-	$(CREWAI:.ready=)bin/python -m pytest $(SUITE_OPTIONS) tests/adapters/test_crewai.py $(ADAPTER_EXAMPLES)
+	@$(<D)/bin/python -m mypy --cache-dir $(<D)/mypy src/fivefold/adapters >$(VENV)/types.log 2>&1 & types=$$!; \
+	$(<D)/bin/python -m pytest $(SUITE_OPTIONS) $(AWAITED) $(FRAMEWORK_TESTS) $(ADAPTER_EXAMPLES) && \
+	$(CREWAI:.ready=)bin/python -m pytest $(SUITE_OPTIONS) tests/adapters/test_crewai.py $(ADAPTER_EXAMPLES); tests=$$?; \
+	wait $$types || { cat $(VENV)/types.log; exit 1; }; \
+	exit $$tests
 
 # One thread for each of two processes: the matrices are too small to share.
 test-training: $(TRAIN)
