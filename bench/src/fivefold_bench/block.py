@@ -1,7 +1,7 @@
 """Evidence in the block: how often the memories that answer a question are in the text that a prompt gets.
 
-`fivefold` is the block of `Engine.context` with default arguments. The others pack memories as plain lines: by cosine,
-by BM25, or as whole sessions, the one with the nearest turn first.
+`fivefold` is the block of `Engine.context` with default arguments, `facts` the one in that style. The others pack
+memories as plain lines: by cosine, by BM25, or as whole sessions, the one with the nearest turn first.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fivefold.evaluation import Question
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.plan import RecallOptions
+from fivefold.retrieval.prompt import BlockStyle
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores import open_store
@@ -42,7 +43,7 @@ from fivefold_bench.tables import Row, markdown_table, share
 
 # What a run over blocks comes to: a row for each dataset, budget and contestant, as tables and as a plot.
 
-FIVEFOLD = "fivefold"
+FIVEFOLD, FACTS = "fivefold", "facts"
 BASELINES = ("dense", "bm25", "sessions")
 """Contestants that pack plain lines, without the engine."""
 
@@ -210,7 +211,7 @@ def run_blocks(
 
 def _recipes(choice: str) -> dict[str, Recipe | None]:
     """The contestants by name; what packs plain lines, and the default of `Engine.context`, have no recipe."""
-    own = (FIVEFOLD, *BASELINES)
+    own = (FIVEFOLD, FACTS, *BASELINES)
     names = own if choice.strip() == "all" else [part.strip() for part in choice.split(",") if part.strip()]
     if not names:
         raise InvalidInput("is empty; name some, separated by commas, or all", field="recipes")
@@ -253,18 +254,20 @@ class _Group:
 
     def _contestant(self, name: str, recipe: Recipe | None) -> Fill:
         if name not in BASELINES:
-            return lambda item, budget: self._context(item, budget, recipe)
+            style: BlockStyle = "facts" if name == FACTS else "quotes"
+            return lambda item, budget: self._context(item, budget, recipe, style)
         hits = (self._bm25 if name == "bm25" else self._dense).hits
         ordered = self._whole_sessions if name == "sessions" else self._memories
         return lambda item, budget: pack(ordered(item.namespace, hits[item.id]), budget)
 
-    def _context(self, question: Question, budget: int, recipe: Recipe | None) -> Block:
+    def _context(self, question: Question, budget: int, recipe: Recipe | None, style: BlockStyle) -> Block:
         if question.namespace not in self._engines:
             self._engines[question.namespace] = Engine(self._store, question.namespace, self._model)
         options: RecallOptions = {"now": question.now, "history": question.history}
         if recipe is not None:
             options["recipe"] = recipe
-        context = self._engines[question.namespace].context(question.text, token_budget=budget, **options)
+        engine = self._engines[question.namespace]
+        context = engine.context(question.text, token_budget=budget, style=style, **options)
         return Block(frozenset(source.id for source in context.sources), context.tokens)
 
     def _memories(self, namespace: str, hits: baselines.Hits) -> Iterator[Record]:

@@ -328,7 +328,7 @@ BlockRecipesOption = Annotated[
     str | None,
     typer.Option(
         "--recipes",
-        help="all (fivefold, dense, bm25, sessions), or some of these and names or TOML files of recipes, comma "
+        help="all (fivefold, facts, dense, bm25, sessions), or some of these and names or TOML files of recipes, comma "
         "separated [default: all]",
     ),
 ]

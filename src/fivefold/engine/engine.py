@@ -24,7 +24,7 @@ from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser, History, look_after, quarantined
 from fivefold.retrieval.known import HISTORY_HITS, corrected, hidden_tags, values_of
 from fivefold.retrieval.plan import RecallOptions, RecallRequest, RecipeChoice, checked_request
-from fivefold.retrieval.prompt import Context, compose, hits_for
+from fivefold.retrieval.prompt import BlockStyle, Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.interface import Store
@@ -36,6 +36,7 @@ from fivefold.transfer.jsonl import import_jsonl
 from fivefold.transfer.markdown import export_markdown, import_markdown
 from fivefold.transfer.sync import SyncReport, sync_folder, sync_stores
 from fivefold.values.entities import Extractor
+from fivefold.values.fields import check
 from fivefold.values.filters import FilterInput, filter_of
 from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type, record_of
 from fivefold.values.query import Query
@@ -432,16 +433,20 @@ class Engine(Browser):
         *,
         token_budget: int = 1000,
         count: Count = tokens,
+        style: BlockStyle = "quotes",
         **options: Unpack[RecallOptions],
     ) -> Context:
         """The hits of `recall` as a block for a prompt within the budget; `count` says how many tokens a text takes.
 
-        As many memories come as fit, or at most `k`. `options` are the keywords of `recall`.
+        As many memories come as fit, or at most `k`; in the `style` "facts" more of them, each by what matters most.
+        `options` are the keywords of `recall`.
         """
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
-        answer = self.recall(question, hits_for(budget) if k is None else k, **options)
+        check(style, BlockStyle, "style")
+        hits = hits_for(budget if style == "quotes" else 2 * budget)
+        answer = self.recall(question, hits if k is None else k, **options)
         settings = self.settings
-        return compose(answer, budget, count, settings.zone, settings.unlikely_memories)
+        return compose(answer, budget, count, settings.zone, settings.unlikely_memories, style)
 
     def history(self, of: str) -> History:
         """The memories that a memory replaced and those that replaced it, by its id; or the values that a question had,

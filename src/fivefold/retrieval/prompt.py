@@ -12,6 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cache
+from typing import Literal
 
 from fivefold.retrieval.excerpts import Excerpts
 from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item, pack, pack_whole
@@ -20,15 +21,23 @@ from fivefold.retrieval.stages.selection import words_of
 from fivefold.text.display import INDENT
 from fivefold.text.lexemes import lexemes
 from fivefold.values.explain import NOT_FOUND
+from fivefold.values.fields import check
 from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_text
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.serialize import Value
 from fivefold.writing.extract import facets_of
+from fivefold.writing.extract.facts import facts
 
 LIKELY = 0.05
 """A memory below this chance is not worth a line of its own in a chat."""
+
+BlockStyle = Literal["quotes", "facts"]
+"""Memories by as much of their text as fits, or many of them by what matters most."""
+
+MIN_WEIGHT = 0.15
+"""A memory of which every clause weighs less is small talk."""
 
 UNLIKELY = 3
 """Number of memories in a block if nothing seems to answer: the model is the better judge."""
@@ -109,18 +118,30 @@ class Context(Value):
         return html_lines(Html(f"{share} {html_quiet('; '.join([title, *left_out]))}"), text or self.reason)
 
 
-def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC, unlikely: int = UNLIKELY) -> Context:
+def compose(
+    recall: Recall,
+    budget: int,
+    count: Count,
+    zone: tzinfo = UTC,
+    unlikely: int = UNLIKELY,
+    style: BlockStyle = "quotes",
+) -> Context:
     """The block for a recall, with times in `zone`; `count(text)` is never above `budget`.
 
-    If nothing seems to answer, only the best `unlikely` memories come, marked as such.
+    In the style `facts` each memory is first shown by what matters most in it, so that more of them fit, and small talk
+    stays out. If nothing seems to answer, only the best `unlikely` memories come, marked as such.
     """
     any_length, count = count, _count_once(count, budget)
     last = [_turn(turn, recall) for turn in recall.recent]
     seen = {item.memory.id for item in last}
     ranked, repeats = _by_worth([hit for hit in recall if hit.memory.id not in seen], recall)
     best, far = (ranked, []) if recall.found else (ranked[:unlikely], ranked[unlikely:])
+    as_facts = check(style, BlockStyle, "style") == "facts"
+    if as_facts:
+        best = [item for place, item in enumerate(best) if place == 0 or item.standing or _says_something(item.memory)]
     notice = NOT_FOUND if not recall.found and count(NOT_FOUND) <= budget else ""
-    block, selection = _select(Block(recall.query.now, count, len(last) + len(best), notice, zone), last, best, budget)
+    block = Block(recall.query.now, count, len(last) + len(best), notice, zone, facts=as_facts)
+    block, selection = _select(block, last, best, budget)
     text = block.text(selection, left=len(last) + len(best) - len(selection))
     if count(text) > budget:
         text = block.text(selection)
@@ -212,10 +233,16 @@ def _select(block: Block, last: list[Item], best: list[Item], budget: int) -> tu
         return block, []
     if everything := pack_whole(block, (*last, *best), budget):
         return block, everything
-    if FRAME_SHARE * block.frame((*last, *best)) <= budget and (selection := pack(block, last, best, budget)):
+    roomy = not block.facts and FRAME_SHARE * block.frame((*last, *best)) <= budget
+    if roomy and (selection := pack(block, last, best, budget)):
         return block, selection
     brief = block.briefly()
     return brief, pack(brief, last, best, budget)
+
+
+def _says_something(memory: Memory) -> bool:
+    """True unless a memory is small talk."""
+    return any(span.weight >= MIN_WEIGHT for span in facts(memory.content, memory.speaker))
 
 
 def _reason(block: Block, last: list[Item], best: list[Item], budget: int) -> str:

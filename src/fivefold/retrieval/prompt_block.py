@@ -11,7 +11,7 @@ from math import inf
 from fivefold.retrieval.excerpts import Excerpts
 from fivefold.text.display import CLOSE, OPEN, quote, quote_name
 from fivefold.text.lexemes import text_cache
-from fivefold.values.memory import WAYS, Memory, origin_of
+from fivefold.values.memory import ROLES, WAYS, Memory, origin_of
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
 
 Count = Callable[[str], int]
@@ -71,6 +71,8 @@ class Block:
     notice: str = ""
     zone: tzinfo = UTC
     brief: bool = False
+    facts: bool = False
+    """Each memory is first shown by its best clause, without a day that it does not need or the part that said it."""
 
     def briefly(self) -> Block:
         return replace(self, brief=True)
@@ -98,6 +100,9 @@ class Block:
 
     def _lines(self, items: Sequence[Item], numbers: dict[str, int]) -> Iterator[str]:
         """A line for each source; memories of one day stand under it."""
+        if self.facts:
+            yield from (self.line(item, numbers) for item in items)
+            return
         for day, same in groupby(items, key=lambda item: "" if item.recent else self.day(item.memory.event_at)):
             if day:
                 yield day
@@ -129,7 +134,11 @@ class Block:
         """The label before the text of a source: its number, its time if it is a turn, its speaker, its origin."""
         number = self.sources if numbers is None else numbers[item.memory.id]
         when = f" {self._moment(item.memory.event_at)}" if item.recent else ""
-        who = f"{',' if when else ''} {_shown_name(item.memory.speaker)}" if item.memory.speaker else ""
+        speaker = item.memory.speaker or ""
+        if self.facts and not item.recent:
+            when = f" {self.day(item.memory.event_at)}" if item.memory.type == "event" else ""
+            speaker = "" if speaker.casefold() in ROLES else speaker
+        who = f"{',' if when else ''} {_shown_name(speaker)}" if speaker else ""
         again = f"said {item.again + 1} times" if item.again else ""
         notes = ", ".join(filter(None, (_origin(item.memory), self._validity(item.memory, numbers), again)))
         about = f"{when}{who}" + (f" ({notes})" if notes else "")
@@ -187,6 +196,9 @@ MIN_BEST_TOKENS = 4
 
 EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 """By rank, the characters that a memory gets at first, and those of an assistant's answer."""
+
+FACT_EXCERPTS = ((1, 240, 160), (1_000_000, 90, 90))
+"""The same in a block of facts."""
 
 SHARE = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
@@ -270,7 +282,7 @@ class _Packing:
         waiting = self._add_standing(standing, self.total // STANDING_SHARE)
         for rank, item in enumerate(best[1:], 1):
             if not item.standing:
-                self._add(item, _first_length(item, rank, self.total), self.room)
+                self._add(item, self._first_length(item, rank), self.room)
         self._add_standing(waiting, self.room)
         self._lengthen()
         self._add_turns(left, self.room)
@@ -284,7 +296,7 @@ class _Packing:
         return 0 if day is None or day in self._days else self.block.count(f"{day[1]}\n")
 
     def _day(self, item: Item) -> tuple[bool, str] | None:
-        return None if item.recent else (item.standing, self.block.day(item.memory.event_at))
+        return None if item.recent or self.block.facts else (item.standing, self.block.day(item.memory.event_at))
 
     def _take(self, item: Item, price: int) -> None:
         self.chosen.append(item)
@@ -313,7 +325,14 @@ class _Packing:
         if (price := self._price(whole)) <= self.room // 3:
             self._take(whole, price)
             return True
-        return self._add(item, _first_length(item, 0, self.total), self.room, MIN_BEST_TOKENS)
+        return self._add(item, self._first_length(item, 0), self.room, MIN_BEST_TOKENS)
+
+    def _first_length(self, item: Item, rank: int) -> int:
+        """Characters that a memory gets before the room that is left is shared out."""
+        excerpts = FACT_EXCERPTS if self.block.facts else EXCERPTS
+        own, answer = next((own, answer) for last, own, answer in excerpts if rank < last)
+        length = answer if (item.memory.speaker or "").casefold() == "assistant" else own
+        return max(MIN_EXCERPT, min(length, CHARACTERS_A_TOKEN * self.total // SHARE))
 
     def _add_standing(self, items: Sequence[Item], share: int) -> list[Item]:
         """As many standing instructions as fit into that share of the room; returns the others."""
@@ -387,10 +406,3 @@ def _only(block: Block, item: Item, budget: int) -> list[Item]:
     fitting = item.cut(low)
     enough = low and (not fitting.shortened or block.count(fitting.text) >= MIN_BEST_TOKENS)
     return [fitting] if enough else []
-
-
-def _first_length(item: Item, rank: int, room: int) -> int:
-    """Characters that a memory gets before the room that is left is shared out."""
-    own, answer = next((own, answer) for last, own, answer in EXCERPTS if rank < last)
-    length = answer if (item.memory.speaker or "").casefold() == "assistant" else own
-    return max(MIN_EXCERPT, min(length, CHARACTERS_A_TOKEN * room // SHARE))

@@ -18,7 +18,7 @@ from fivefold.values.validate import MAX_NAME, checked_limit
 
 READS = frozenset(
     "recall explain plan understand context get list history sessions session entities entity edges settings stats "
-    "health quarantine learned export namespaces audit recipes key queue".split()
+    "health profile agenda changes recap quarantine learned export namespaces audit recipes key queue".split()
 )
 """Actions that change nothing. They are written a little later, in batches; a killed process may lose the last few."""
 

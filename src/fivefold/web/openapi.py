@@ -38,6 +38,7 @@ Writes take an `Idempotency-Key`: sent twice under one key, they are done once a
 TAGS = {
     "memories": "Remember, read, change, supersede, forget.",
     "recall": "Questions, how they are answered, and feedback.",
+    "known": "A profile, an agenda, histories, changes and recaps, and putting their lines right.",
     "life": "Pin memories, and forget what has expired.",
     "queue": "Writes that are accepted now and stored soon.",
     "sessions": "Conversations.",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from fivefold.web.rest import memories, namespace, recalls
+from fivefold.web.rest import known, memories, namespace, recalls
 from fivefold.web.rest.operations import OPERATIONS, OperationRoute
 
-__all__ = ["memories", "namespace", "recalls"]
+__all__ = ["known", "memories", "namespace", "recalls"]
 
 
 def install(app: FastAPI) -> None:

@@ -1,0 +1,103 @@
+"""What is known without a question, and putting a line right where it is seen."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+
+from fivefold.retrieval.browse import History
+from fivefold.service.responses import Moment
+from fivefold.values.known import Agenda, Changes, Profile, Recap
+from fivefold.values.memory import Memory
+from fivefold.values.reports import Report
+from fivefold.values.validate import MAX_NAME, MAX_TEXT
+from fivefold.web.rest.bodies import Body, Name
+from fivefold.web.rest.operations import Current, operation
+
+known_operation = partial(operation, tag="known")
+
+Secrets = Annotated[bool, Query(description="Show passwords, keys and card numbers")]
+
+
+@known_operation("GET /profile", "reader", "profile", query={"token_budget": "200"})
+def profile(
+    action: Current,
+    about: Annotated[Name, Query(description="The user, or the name of a person, a place or a project")] = "user",
+    token_budget: Annotated[int, Query(ge=1, description="How many tokens it may take")] = 600,
+    now: Annotated[Moment | None, Query(description="As of this time; now if left out")] = None,
+    secrets: Secrets = False,
+) -> Profile:
+    """What is known of the user, or of a person, place or project; each line has its sources."""
+    action.service.limits.k_for_block(None, token_budget)
+    return action.engine.profile(about, token_budget=token_budget, now=now, secrets=secrets)
+
+
+@known_operation("GET /agenda", "reader", "agenda", query={"start": "2025-06-01T00:00:00Z", "limit": "3"})
+def agenda(
+    action: Current,
+    start: Annotated[Moment | None, Query(description="From this time on; now if left out")] = None,
+    end: Annotated[Moment | None, Query(description="Before this time")] = None,
+    limit: Annotated[int, Query(ge=1, description="How many, the next ones first")] = 50,
+    secrets: Secrets = False,
+) -> Agenda:
+    """What is dated ahead, by the day it is meant for, and what is overdue."""
+    action.service.limits.check_page(limit)
+    return action.engine.agenda(start, end, limit=limit, secrets=secrets)
+
+
+@known_operation("GET /history", "reader", "history", query={"of": "where do I live?"})
+def history(
+    action: Current,
+    of: Annotated[str, Query(min_length=1, max_length=MAX_NAME, description="A question, or the id of a memory")],
+) -> History:
+    """The values that a question had one after the other, or what a memory replaced and what replaced it."""
+    action.service.limits.check_question(of)
+    return action.engine.history(of)
+
+
+@known_operation("GET /changes", "reader", "changes", query={"since": "2025-11-01T00:00:00Z"})
+def changes(
+    action: Current,
+    since: Annotated[Moment | None, Query(description="Since this time; left out, the latest session began")] = None,
+    secrets: Secrets = False,
+) -> Changes:
+    """What is new, what replaced something, and what ended."""
+    return action.engine.changes(since, secrets=secrets)
+
+
+@known_operation("GET /sessions/{id:name}/recap", "reader", "recap", id="s01")
+def recap(action: Current, id: str, secrets: Secrets = False) -> Recap:
+    """What a session came to: its decisions, facts, promises and open questions."""
+    return action.engine.recap(id, secrets=secrets)
+
+
+class Correction(Body):
+    """A line of a memory, and what it should say."""
+
+    line: str = Field(min_length=1, max_length=MAX_TEXT, description="The line as a profile shows it")
+    to: str = Field(min_length=1, max_length=MAX_TEXT, description="What it should say")
+
+
+@known_operation(
+    "POST /memories/{id:name}/correct",
+    "writer",
+    "supersede",
+    id="s01.03",
+    body={"line": "My badge ID is E-47821", "to": "My badge ID is E-50113"},
+    status=201,
+)
+def correct_memory(action: Current, id: str, body: Correction) -> Report:
+    """Put a line right at its source: a memory with the new words replaces the old one. Forget that one to undo it."""
+    action.service.limits.check_text(body.to, "to")
+    return action.engine.correct(id, body.line, body.to)
+
+
+@known_operation("POST /memories/{id:name}/hide", "writer", "update", id="s01.05")
+def hide_memory(
+    action: Current, id: str, hidden: Annotated[bool, Query(description="False shows it again")] = True
+) -> Memory:
+    """Let no profile, agenda, list of changes or recap show a memory."""
+    return action.engine.hide(id, hidden)
