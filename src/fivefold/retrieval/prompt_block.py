@@ -197,14 +197,14 @@ MIN_BEST_TOKENS = 4
 EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 """By rank, the characters that a memory gets at first, and those of an assistant's answer."""
 
-FACT_EXCERPTS = ((1, 240, 160), (1_000_000, 90, 90))
+FACT_EXCERPTS = ((1, 160, 120), (1_000_000, 64, 64))
 """The same in a block of facts."""
 
 SHARE = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
 
-MIN_EXCERPT = 90
-"""Characters of an excerpt however small the room is."""
+MIN_EXCERPT, MIN_FACT = 90, 64
+"""Characters of an excerpt however small the room is, and of one in a block of facts."""
 
 CHARACTERS_A_TOKEN = 4
 
@@ -332,7 +332,8 @@ class _Packing:
         excerpts = FACT_EXCERPTS if self.block.facts else EXCERPTS
         own, answer = next((own, answer) for last, own, answer in excerpts if rank < last)
         length = answer if (item.memory.speaker or "").casefold() == "assistant" else own
-        return max(MIN_EXCERPT, min(length, CHARACTERS_A_TOKEN * self.total // SHARE))
+        least = MIN_FACT if self.block.facts else MIN_EXCERPT
+        return max(least, min(length, CHARACTERS_A_TOKEN * self.total // SHARE))
 
     def _add_standing(self, items: Sequence[Item], share: int) -> list[Item]:
         """As many standing instructions as fit into that share of the room; returns the others."""

@@ -85,8 +85,8 @@ class Correction(Body):
     "POST /memories/{id:name}/correct",
     "writer",
     "supersede",
-    id="s01.03",
-    body={"line": "My badge ID is E-47821", "to": "My badge ID is E-50113"},
+    id="s01.07",
+    body={"line": "I can't stand them in mails", "to": "I can't stand them at all"},
     status=201,
 )
 def correct_memory(action: Current, id: str, body: Correction) -> Report:
@@ -95,7 +95,7 @@ def correct_memory(action: Current, id: str, body: Correction) -> Report:
     return action.engine.correct(id, body.line, body.to)
 
 
-@known_operation("POST /memories/{id:name}/hide", "writer", "update", id="s01.05")
+@known_operation("POST /memories/{id:name}/hide", "writer", "update", id="s01.01")
 def hide_memory(
     action: Current, id: str, hidden: Annotated[bool, Query(description="False shows it again")] = True
 ) -> Memory:
