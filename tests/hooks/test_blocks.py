@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from fivefold.engine import Engine
@@ -17,16 +19,22 @@ def test_an_empty_namespace_has_no_block(engine: Engine) -> None:
     assert session_block(engine, SETTINGS) == ""
 
 
-def test_the_last_turns_come_first_and_then_what_matters(engine: Engine) -> None:
+def test_what_is_known_comes_first_and_then_the_last_turns(engine: Engine) -> None:
     engine.remember("I prefer pytest over unittest", speaker="user")
-    engine.remember("The weather was fine", speaker="assistant")
+    engine.remember("lol", speaker="user")
     engine.remember_messages([("user", f"Step {number}") for number in range(6)], session_id="s")
     block = session_block(engine, SETTINGS)
-    turns, memories = block.split("Memories, oldest first")
+    known, turns = block.split("Last turns of the conversation")
     assert turns.count("Step") == LAST_TURNS
     assert "Step 5" in turns
-    assert "I prefer pytest" in memories
-    assert "weather" not in block
+    assert "I prefer pytest" in known
+    assert "lol" not in block
+
+
+def test_a_session_begins_with_what_is_coming(engine: Engine) -> None:
+    day = datetime.now(UTC) + timedelta(days=5)
+    engine.remember(f"The dentist is on {day:%d %B %Y}")
+    assert f"- {day:%a %d %b}: The dentist" in session_block(engine, SETTINGS)
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import islice
 
 from fivefold.engine import Engine
@@ -22,8 +23,8 @@ from fivefold.hooks.state import FIRST_PAUSE_S, MAX_PAUSE_S, HookSettings, State
 from fivefold.hooks.writer import Event, SpoolWriter, event_of, payload_of, session_of
 from fivefold.retrieval.prompt import compose
 from fivefold.retrieval.prompt_block import Block, Item, pack
+from fivefold.text.display import OPEN, fenced, quote_line
 from fivefold.text.passages import tokens
-from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_TEXT
@@ -31,35 +32,76 @@ from fivefold.values.validate import MAX_TEXT
 LAST_TURNS = 4
 """Turns of the last session that a new one begins with."""
 
-CONSIDERED = 300
-"""The latest memories among which those for a new session are chosen."""
+MIN_OPENING_TOKENS = 300
+"""In a smaller block the opening is brief."""
 
-CHOSEN = 12
+MIN_KNOWN_TOKENS = 30
+"""In less room nothing that is known is worth its heading."""
+
+PROFILE_SHARE = 70
+"""Percent of the room of what is known that the profile may take."""
+
+AHEAD = timedelta(days=14)
+"""How far ahead a session is told what is coming."""
+
+MAX_LINES = 5
+"""Lines of what is coming, and of what changed."""
+
 CANDIDATES, ANSWERS = 12, 6
 """Memories that are recalled for a prompt, and how many of other sessions come along."""
 
 SHORTEST_PROMPT = 8
 """Characters of a prompt that can be a question; "yes" and "go on" are none."""
 
-WEIGHTS = {"preference": 0.3, "procedure": 0.3, "fact": 0.1}
-"""Additional weight of a memory by its type: preferences and procedures serve any task."""
-
 
 def session_block(engine: Engine, settings: HookSettings) -> str:
-    """The last turns of the last session, and the memories that matter most; empty if there is nothing."""
+    """What is known, what is coming, what changed, and the last turns of the last session."""
     session = next(iter(engine.sessions(1)), None)
     last = [] if session is None else engine.last_turns(session.id, LAST_TURNS)
-    seen = {turn.id for turn in last}
-    stored = engine.memories(superseded=False, limit=CONSIDERED)
-    others = ("assistant", "tool", "system")
-    best = [one for one in stored if one.id not in seen and one.speaker not in others and one.kind != "session"]
-    best = sorted(best, key=_rank)[:CHOSEN]
-    if not last and not best:
+    turns = [Item(turn, recent=True) for turn in last]
+    block = Block(utc_now(), tokens, len(turns), zone=engine.settings.zone)
+    (opening,) = (block if settings.session_tokens >= MIN_OPENING_TOKENS else block.briefly()).opening()
+    room = settings.session_tokens - (block.frame(turns) if turns else tokens(f"{opening}\n{fenced('')}"))
+    known = _known(engine, room, utc_now(), bool(turns))
+    left = settings.session_tokens - tokens(known) - 1
+    packed = pack(block, turns, [], left) if turns else []
+    if not packed:
+        return f"{opening}\n{fenced(known)}" if known else ""
+    text = block.text(packed)
+    whole = text.replace(f"{OPEN}\n", f"{OPEN}\n{known}\n\n", 1) if known else text
+    return whole if tokens(whole) <= settings.session_tokens else text
+
+
+def _known(engine: Engine, room: int, now: datetime, with_turns: bool) -> str:
+    """A profile, the next days and the latest changes, as quotes; the turns have half of the room."""
+    if not engine.exists() or room < MIN_KNOWN_TOKENS:
         return ""
-    turns, memories = [Item(turn, recent=True) for turn in last], [Item(memory) for memory in best]
-    block = Block(utc_now(), tokens, len(turns) + len(memories), zone=engine.settings.zone)
-    packed = pack(block, turns, memories, settings.session_tokens)
-    return block.text(packed) if packed else ""
+    room = room // 2 if with_turns else room
+    parts = []
+    profile = engine.profile(token_budget=max(1, room * PROFILE_SHARE // 100), now=now)
+    if profile.facts:
+        parts.append("\n".join(map(quote_line, str(profile).splitlines())))
+    ahead = engine.agenda(now, now + AHEAD, limit=MAX_LINES).facts
+    changed = engine.changes().replaced[:MAX_LINES] if with_turns else ()
+    for title, lines in (
+        ("coming:", [f"- {fact.first_day:%a %d %b}: {quote_line(fact.text)}" for fact in ahead]),
+        ("changed in the last session:", [f"- {quote_line(fact.text)}" for fact in changed]),
+    ):
+        fitting = _fitting(lines, room - tokens("\n".join((*parts, title))))
+        if fitting:
+            parts.append("\n".join((title, *fitting)))
+    return "\n".join(parts)
+
+
+def _fitting(lines: Sequence[str], room: int) -> list[str]:
+    """The first lines that fit."""
+    fitting: list[str] = []
+    for line in lines:
+        room -= tokens(f"{line}\n")
+        if room < 0:
+            break
+        fitting.append(line)
+    return fitting
 
 
 def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id: str | None) -> str:
@@ -73,10 +115,6 @@ def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id
     if not answer.found or not hits:
         return ""
     return compose(replace(answer, hits=hits), settings.token_budget, tokens, engine.settings.zone).text
-
-
-def _rank(memory: Memory) -> tuple[float, float]:
-    return -(memory.importance + memory.memory_score + WEIGHTS.get(memory.type, 0.0)), -memory.event_at.timestamp()
 
 
 WARM_UPS = (

@@ -25,10 +25,9 @@ from fivefold.stores.sql.admin import (
     erase_bodies,
     forget_requests,
 )
-from fivefold.stores.sql.facts import FactReader
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
 from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.index import IndexWriter, LexemeWriter
+from fivefold.stores.sql.index import FactReader, IndexWriter, LexemeWriter
 from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter, QuarantineReader, QuarantineWriter
 from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
@@ -51,10 +50,13 @@ class Reader:
         self.memories = MemoryReader(scope)
         self.sessions = SessionReader(scope)
         self.quarantine = QuarantineReader(scope)
-        self.facts = FactReader(scope)
         self.feedback = FeedbackReader(scope, log)
         self.admin = AdminReader(scope, search, log, size)
         self._scope = scope
+
+    @cached_property
+    def facts(self) -> FactReader:
+        return FactReader(self._scope)
 
     def exists(self) -> bool:
         """True if anything was ever written to the namespace."""

@@ -18,6 +18,9 @@ MAX_FACTS = 24
 MAX_CLAUSE = 100
 """A longer sentence is read clause by clause."""
 
+MAX_FACT = 180
+"""Characters of a fact; of a longer clause it has the beginning."""
+
 MIN_CLAUSE = 16
 """A shorter clause belongs to the one before it."""
 
@@ -131,12 +134,19 @@ def facts(text: str, speaker: str | None) -> tuple[FactSpan, ...]:
         total = weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in marks.items())
         if marks.get("asks") or (weight := 1 / (1 + math.exp(-total))) < MIN_WEIGHT:
             continue
-        found.append(FactSpan(start, end, _section(marks), round(weight, 2)))
+        found.append(FactSpan(start, _end(text, start, end), _section(marks), round(weight, 2)))
     return tuple(found)
 
 
 MIN_WEIGHT = 0.05
 """Minimum chance of a fact that is stored; a pinned memory may show a less likely one."""
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Where a fact ends: with its clause, or behind a word of a long one."""
+    half = start + MAX_FACT // 2
+    return end if end - start <= MAX_FACT else max(text.rfind(" ", half, start + MAX_FACT), half)
+
 
 _PRIOR = {"avoid": 0.4, "who": 0.6, "open": 0.5, "decisions": 0.6, "commands": 0.6, "habits": 0.9, "projects": 0.7}
 """Sections whose words are common elsewhere count less."""
