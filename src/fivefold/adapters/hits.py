@@ -114,7 +114,9 @@ def namespace_labels(name: str) -> tuple[str, ...]:
 
 def _encoded(label: str) -> str:
     return "".join(
-        char if char.isprintable() and char not in ".%" else "".join(f"%{byte:02X}" for byte in char.encode())
+        char
+        if char.isprintable() and char not in ".%"
+        else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
         for char in label
     )
 

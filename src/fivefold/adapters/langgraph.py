@@ -229,13 +229,12 @@ def _fields(memory: Memory) -> dict[str, Any]:
 
 
 def _value(memory: Memory) -> dict[str, Any]:
-    original = original_of(memory, LIBRARY)
-    return {"content": memory.content} if original is None else original["value"]
+    value = (original_of(memory, LIBRARY) or {}).get("value")
+    return value if isinstance(value, dict) else {"content": memory.content}
 
 
 def _is_indexed(memory: Memory) -> bool:
-    original = original_of(memory, LIBRARY)
-    return original is None or bool(original["indexed"])
+    return bool((original_of(memory, LIBRARY) or {}).get("indexed", True))
 
 
 def _refresh(engine: Engine, memory: Memory) -> None:
