@@ -13,11 +13,11 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.relations import TOGETHER_ODDS, EndedConstants, lower_ended
-from fivefold.retrieval.stages.terms import ALIKE_COSINE, NEAR_LATE
+from fivefold.retrieval.stages.terms import ALIKE_COSINE, NEAR_LATE, STATES
 from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
-from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, search
+from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, said, search
 from tests.support.term_columns import asked, at, column, columns, replaced
 
 # What has ended steps back, and what replaced it stands where it stood, whatever the sign of the score.
@@ -241,14 +241,20 @@ def test_the_soonest_day_ahead_counts_most() -> None:
     assert column("order", candidates, asked("next", Namespace(times=times))) == [0.7, 0.35, 0.0, 0.7, 0.0]
 
 
-@pytest.mark.parametrize(("kind", "factor"), [("current", -1.0), ("past", 0.6), ("list", -0.3)])
+@pytest.mark.parametrize(("kind", "factor"), [("current", -2.0), ("past", 1.2), ("list", -0.3)])
 def test_what_was_replaced_counts_less_for_the_present_and_more_for_the_past(kind: DemandKind, factor: float) -> None:
-    """Chances of 1 in 3 and of 1 in 19 have odds of 1 to 2 and 1 to 18, which count six times: 0.75 and 0.25."""
+    """Chances of 1 in 3 and of 1 in 19 have odds of 1 to 2 and 1 to 18, which count six times: 0.75 and 0.25.
+
+    Among statements, a state that is asked for counts twice what it counts among long messages.
+    """
     world = Namespace(links=[replaced(1, 2, 1 / 3), replaced(1, 3, 1 / 19)])
     assert column("holds", [of(1), of(2), of(3)], asked(kind, world)) == [round(0.75 * factor, 4), 0.0, 0.0]
+    messages = [said(of(row), "so " * 150, "user") for row in (1, 2, 3)]
+    less = factor if kind == "list" else factor / STATES
+    assert column("holds", messages, asked(kind, world)) == [round(0.75 * less, 4), 0.0, 0.0]
 
 
-@pytest.mark.parametrize(("kind", "value"), [("current", -1.7), ("past", 0.9), ("list", -0.6)])
+@pytest.mark.parametrize(("kind", "value"), [("current", -3.4), ("past", 1.8), ("list", -0.6)])
 def test_what_is_marked_as_ended_counts_more_than_what_a_link_says(kind: DemandKind, value: float) -> None:
     candidates = [of(1, valid_to=aged(3)), of(2, valid_to=NOW + timedelta(days=3)), of(3)]
     assert column("holds", candidates, asked(kind)) == [value, 0.0, 0.0]
@@ -262,7 +268,7 @@ def test_a_replacement_later_than_the_question_does_not_count() -> None:
 def test_a_link_to_a_memory_that_is_not_a_candidate_counts_as_well() -> None:
     world = Namespace(links=[replaced(1, 99), replaced(98, 2)])
     context = asked("current", world)
-    assert column("holds", [of(1), of(2)], context) == [-1.0, 0.0]
+    assert column("holds", [of(1), of(2)], context) == [-STATES, 0.0]
     assert column("newest", [of(1), of(2)], context) == [0.0, 0.2]
 
 

@@ -451,16 +451,8 @@ def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length:
     answers = {1: 2.0}
     assert term("messages", candidates, answers=answers) == [1.0, 1.0]
     assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
-    assert recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1])).tolist() == [
-        1,
-        0.5,
-        0,
-        0,
-        1,
-        0,
-        0,
-        0,
-    ]
+    terms = recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1]))
+    assert terms.round(4).tolist() == [1, 0.5, 0, 0, 1, 0.95, 0, 0, 0]
 
 
 def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_takes_for_an_answer() -> None:
@@ -469,9 +461,7 @@ def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_
         table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
         terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
         whole = dict(zip(RECALL_TERMS, terms, strict=True))
-        assert whole == {"one": 1, "best": 3, "next": second, "unjudged": not answers, "messages": 0} | dict.fromkeys(
-            ("least", "shared", "named"), 0
-        )
+        assert [whole[name] for name in ("one", "best", "next", "unjudged")] == [1, 3, second, not answers]
 
 
 def test_the_distance_to_the_best_and_its_lead() -> None:

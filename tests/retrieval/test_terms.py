@@ -22,6 +22,7 @@ from fivefold.retrieval.stages.terms import (
     MAX_CHARACTERS,
     MAX_NAMED,
     MIN_NAMED,
+    OPEN_QUESTION,
     SOFTNESS,
     SOME_BM25,
     STANDING_COSINE,
@@ -148,8 +149,8 @@ def test_the_parts_of_one_candidate_are_its_terms_times_their_weights_less_the_m
     old, new = (at(said(found(row), text), aged(days)) for row, text, days in ((1, "I love figs", 9), (2, "figs", 1)))
     context = search(Namespace(links=[replaced(1, 2)]), demands=[demand("current"), demand("suggestion")])
     pool = stage("additive", [old, new], context, holds=2.0, applies=0.5, newest=1.0)
-    assert explained(pool.candidates[0]) == (-1.5, 0.2, {"holds": -1.0, "applies": 0.25, "newest": -0.1})
-    assert explained(pool.candidates[1]) == (0.2, 0.2, {"holds": 1.0, "applies": -0.25, "newest": 0.1})
+    assert explained(pool.candidates[0]) == (-3.5, 0.2, {"holds": -2.0, "applies": 0.25, "newest": -0.1})
+    assert explained(pool.candidates[1]) == (0.2, 0.2, {"holds": 2.0, "applies": -0.25, "newest": 0.1})
 
 
 MAX_TERMS = 20
@@ -168,7 +169,7 @@ ASKED_FOR = {
 }
 """Terms that are 0 unless a question makes one of these demands; `person` needs a relation or a pronoun."""
 
-OF_TALK = {"late_in_talk", "beside", "statement", "length"}
+OF_TALK = {"late_in_talk", "beside", "length"}
 """Terms that are 0 unless people talk with each other."""
 
 
@@ -332,8 +333,8 @@ def test_in_talk_questions_count_less_and_long_turns_more() -> None:
 def test_what_a_household_tells_its_assistant_is_not_talk() -> None:
     people, role = [talk(row, "why?") for row in (1, 2)], chat(3, "why?", "Assistant")
     assert column("statement", people) == [-1.0, -1.0]
-    assert column("statement", [*people, role]) == [0.0] * 3
-    assert column("statement", [said(found(row), "why?") for row in (1, 2)]) == [0.0, 0.0]
+    assert column("statement", [*people, role]) == [-OPEN_QUESTION] * 3
+    assert column("statement", [said(found(row), "why? " * 80) for row in (1, 2)]) == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,12 @@ NEVER = 0.35
 MAX_ASKED = 600
 """Questions of a data set that are asked; of others than the lives every second or third, if there are more."""
 
+SMALL = "small"
+"""The small stores, of which as much is asked in vain as users of a new store do."""
+
 OTHERS = {"locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
-HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, "small": 2.0, **OTHERS}
-RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, "small": 0.6, **OTHERS}
+HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, SMALL: 2.0, **OTHERS}
+RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, SMALL: 0.6, **OTHERS}
 """How much each data set counts. The lives count most: few others have questions that nothing answers."""
 
 PENALTY = 1e-4
@@ -125,12 +128,16 @@ def fit_hits(asked: Sequence[Asked]) -> Array:
 
 
 def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
-    """Questions that nothing answers count together as a share of those of their data set that something answers."""
+    """Questions that nothing answers count as a share of those of their data set that something answers.
+
+    In small stores they count as they are.
+    """
     counts, answered = shares_of(asked, RECALL_SHARES), np.array([one.answered for one in asked])
     for name in {one.data for one in asked}:
         mine = np.array([one.data == name for one in asked])
         never = mine & ~answered
-        counts[never] *= NEVER * (mine & answered).sum() / max(1, never.sum())
+        if name != SMALL:
+            counts[never] *= NEVER * (mine & answered).sum() / max(1, never.sum())
     return logistic(recall_table(asked, weights), answered.astype(float), counts)
 
 
@@ -177,7 +184,7 @@ def main() -> None:
             stores = given.stores or Path(folder)
             sets = data_sets(given)
             if given.lives:
-                sets["small"] = small_stores(cases_of("absence", ["choose"]))
+                sets[SMALL] = small_stores(cases_of("absence", ["choose"]))
             asked = [one for name, data in sets.items() for one in ask_all(name, data, stores / f"{name}.db")]
         if given.keep:
             given.keep.write_bytes(pickle.dumps(asked))

@@ -16,6 +16,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,11 @@ from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import terms as additive
-from fivefold.retrieval.stages.terms import TERMS, term_table
+from fivefold.retrieval.stages.reading import LEAST_SCORE, READS
+from fivefold.retrieval.stages.terms import SOFTNESS, TERMS, term_table
 from fivefold.stores import open_store
 from fivefold.text.display import bar
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Matrix
 from fivefold_bench import beam, locomo, longmemeval
 from fivefold_bench.cache import cached
@@ -69,6 +72,12 @@ START = {
 }
 """Where the fit starts: what fusion alone gives to likeness, turns and windows, and small values for the rest."""
 
+READ = "read"
+"""The last column: what the reader adds to the sum of a candidate. Its weight scales `weight` and `overtaken`."""
+
+NAMES = (*(term.name for term in TERMS), READ)
+FIRST = np.array([*(START[term.name] for term in TERMS), 1.0], np.float32)
+
 PENALTY = 1e-3
 """What moving away from the start costs; demands of a question are rare in most data, so little is known of them."""
 
@@ -104,7 +113,7 @@ def record(name: str, data: Dataset, store: Path) -> list[Question]:
 
     additive.term_table = recorded  # type: ignore[attr-defined]
     opened, reader, recipe = open_store(str(store)), cached(embedder("fivefold-minilm")), load_recipe("default")
-    recipe = replace(recipe, rerank=recipe.rerank[:1])  # the ranker alone: nothing is read
+    recipe = replace(recipe, rerank=recipe.rerank[:2], select=())  # the ranker and the reader
     engines = {space: Engine(opened, space, reader) for space in data.memories}
     with bar(f"Storing {name}", len(engines), show=True) as advance:
         for space, records in data.memories.items():
@@ -115,8 +124,13 @@ def record(name: str, data: Dataset, store: Path) -> list[Question]:
     found = []
     with bar(f"Asking {name}", len(questions), show=True) as advance:
         for number, asked in enumerate(questions):
-            engines[asked.namespace].recall(asked.text, recipe=recipe, now=asked.now, history=asked.history)
+            engine = engines[asked.namespace]
+            answer = engine.recall(asked.text, len(TERMS) * 10, recipe=recipe, now=asked.now, history=asked.history)
             table, pool = seen.pop()
+            read = {hit.memory.id: _read_sum(hit.candidate) for hit in answer}
+            lowest = min(read.values(), default=0.0)
+            added = np.array([read.get(candidate.memory.id, lowest) for candidate in pool.candidates], np.float32)
+            table = np.concatenate([table, added[:, None]], axis=1)
             fused = np.array([candidate.score for candidate in pool.candidates], np.float32)
             ids = tuple(candidate.memory.id for candidate in pool.candidates)
             fold = asked.namespace if len(engines) >= FOLDS - 1 else str(number % FOLDS)
@@ -124,6 +138,12 @@ def record(name: str, data: Dataset, store: Path) -> list[Question]:
             advance(1)
     opened.close()
     return found
+
+
+def _read_sum(candidate: Candidate) -> float:
+    """What the reader added to the sum of a candidate, less what it added to all."""
+    steps = [step for step in candidate.steps if step.stage == READS]
+    return sum(SOFTNESS * (log(max(step.after, LEAST_SCORE)) - log(max(step.before, LEAST_SCORE))) for step in steps)
 
 
 def measured(question: Question, scores: Array) -> tuple[float, ...]:
@@ -167,9 +187,8 @@ def by_weights(weights: Array) -> Score:
 
 def fitted_without(questions: Sequence[Question], left_out: Set[str]) -> Array:
     """The weights fitted on all folds but these."""
-    start = np.array([START[term.name] for term in TERMS], np.float32)
-    penalty = np.array([FREE_PENALTY if term.name in FREE else PENALTY for term in TERMS], np.float32)
-    return fit(Lists.of([question for question in questions if question.fold not in left_out], SHARES), start, penalty)
+    penalty = np.array([FREE_PENALTY if name in FREE else PENALTY for name in NAMES], np.float32)
+    return fit(Lists.of([question for question in questions if question.fold not in left_out], SHARES), FIRST, penalty)
 
 
 def cross_validated(questions: Sequence[Question], group: Mapping[str, object]) -> dict[str, Array]:
@@ -193,23 +212,23 @@ def main() -> None:
             given.keep.write_bytes(pickle.dumps(questions))
     folds = sorted({question.fold for question in questions})
     print_means("fusion alone", means(questions, lambda question: question.fused))
-    print_means("start", means(questions, by_weights(np.array([START[term.name] for term in TERMS], np.float32))))
+    print_means("start", means(questions, by_weights(FIRST)))
     print_means("unseen people", cross_validated(questions, {fold: place % FOLDS for place, fold in enumerate(folds)}))
     print_means("unseen kind", cross_validated(questions, {fold: KINDS[fold.split()[0]] for fold in folds}))
     weights = fitted_without(questions, frozenset())
     whole = means(questions, by_weights(weights))
     print_means("fitted", whole)
     print("\nWithout a term, nDCG@10 changes by:")
-    for place, term in enumerate(TERMS):
+    for place, name in enumerate(NAMES):
         less = weights.copy()
         less[place] = 0
         changed = means(questions, by_weights(less))
         print(
-            f"{term.name:14s} {weights[place]:5.2f}",
-            *(f"{name} {changed[name][3] - whole[name][3]:+.3f}" for name in whole),
+            f"{name:14s} {weights[place]:5.2f}", *(f"{data} {changed[data][3] - whole[data][3]:+.3f}" for data in whole)
         )
     print('\n[[rerank]]\nname = "additive"')
-    print("\n".join(f"{term.name} = {value:.2f}" for term, value in zip(TERMS, weights, strict=True)))
+    print("\n".join(f"{term.name} = {value:.2f}" for term, value in zip(TERMS, weights[:-1], strict=True)))
+    print(f'\n[[rerank]]\nname = "{READS}"\n`weight` and `overtaken`: {weights[-1]:.2f} times as much')
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:

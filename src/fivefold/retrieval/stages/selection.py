@@ -190,8 +190,14 @@ _WHO_IS = re.compile(
     r"\W*(?:who(?:['’]?s| is| was| are| were)|wer (?:ist|sind)|qui est|quién es|chi è|quem é|wie is)\b", re.IGNORECASE
 )
 
-RECALL_TERMS = ("one", "best", "next", "unjudged", "messages", *WORD_TERMS)
-"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the reader's second best."""
+RECALL_TERMS = ("one", "best", "next", "unjudged", "messages", "few", *WORD_TERMS)
+"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the reader's second best.
+
+`few` is near to 1 if there are hardly any candidates: of what one asks a small store, more has no answer.
+"""
+
+FEW_CANDIDATES = 40
+"""From so many candidates on there are not few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +268,8 @@ def recall_terms(table: Matrix, odds: Vector, words: Sequence[float] = NO_WORDS)
     """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words."""
     unread, unjudged, messages = (table[:, HIT_TERMS.index(name)] for name in ("unread", "unjudged", "messages"))
     read = np.sort(table[unread + unjudged + messages == 0, HIT_TERMS.index("answers")])[::-1]
-    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, unjudged[0], messages[0], *words])
+    second, few = read[:2][-1] if read.size else 0.0, max(0.0, 1 - len(table) / FEW_CANDIDATES)
+    return np.array([1.0, odds.max(), second, unjudged[0], messages[0], few, *words])
 
 
 def chance_table(

@@ -67,6 +67,12 @@ IN_TALK = 0.42
 TURNS_DECIDE = 4.0
 """Additional weight of a turn if the question asks for nothing but turns; its place counts twice then."""
 
+STATES = 2.0
+"""Factor of a replacement among statements, which are mostly about states, if the question asks for one."""
+
+OPEN_QUESTION = 0.5
+"""Weight of a question among statements; in talk between people it is 1."""
+
 WHAT_HAPPENED = 3.0
 """Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
@@ -290,9 +296,9 @@ def _session(table: Table) -> Vector:
 
 
 def _statement(table: Table) -> Vector:
-    if not table.people:
-        return table.zeros()
-    return -table.column(memory.content.rstrip().endswith("?") for memory in table.memories)
+    """An open question is no answer: what was decided or happened later is."""
+    counts = 1.0 if table.people else OPEN_QUESTION if table.statements else 0.0
+    return -table.column(counts * memory.content.rstrip().endswith("?") for memory in table.memories)
 
 
 def _length(table: Table) -> Vector:
@@ -379,10 +385,11 @@ def _ahead(table: Table) -> Vector:
 def _holds(table: Table) -> Vector:
     """Lowers replaced memories for the present and raises them for the past."""
     replaced, ended = table.replacements.replaced, table.replacements.ended
+    sure = np.float32(STATES if table.statements else 1.0)
     if table.query.demand("current") or (table.time_decides and table.looks_ahead):
-        return -replaced - 0.7 * ended
+        return np.asarray(-sure * (replaced + 0.7 * ended))
     if table.query.demand(*BEFORE):
-        return 0.6 * replaced + 0.3 * ended
+        return np.asarray(sure * (0.6 * replaced + 0.3 * ended))
     return -0.3 * replaced - 0.3 * ended
 
 
@@ -482,7 +489,7 @@ TERMS: tuple[Term, ...] = (
     Term("late_in_talk", "alike", "Late interaction, if people talk with each other", _late_in_talk),
     Term("beside", "alike", "Likeness of the turns next to it, if people talk with each other", _beside),
     Term("session", "alike", "Likeness of the best candidate of its session, unless messages are long", _session),
-    Term("statement", "alike", "It is not a question itself, if people talk with each other", _statement),
+    Term("statement", "alike", "It is not a question itself, unless messages are long", _statement),
     Term("length", "alike", "How much it says, if people talk with each other", _length),
     Term("detail", "alike", "It has a time or a number, if the question asks when or how many", _detail),
     Term("kind", "alike", "Likeness to the best four, if everything of a kind is asked for", _kind),
