@@ -197,13 +197,12 @@ def matched_words(
         return ()
     heading = len(passage.text) - (found.end - found.start)
     pairs: list[tuple[float, int, WordMatch]] = []
-    for i, (start, end) in enumerate(question.spans):
-        if start == end or text[start:end].casefold() in SKIPPED_WORDS or not text[start:end].isalnum():
-            continue
-        j = int(table[:, i].argmax())
-        near = float(table[j, i])
+    nearest = zip(question.spans, table.argmax(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
+    for i, ((start, end), j, near) in enumerate(nearest):
         (first, last), earlier = spans[j]
-        if near < NEAR or first == last:
+        if near < NEAR or first == last or start == end:
+            continue
+        if text[start:end].casefold() in SKIPPED_WORDS or not text[start:end].isalnum():
             continue
         source, offset = (passage.before, -1) if earlier else (passage.text, found.start - heading)
         first, last = _whole_word(source, first, last)

@@ -293,6 +293,13 @@ MAX_RECENT_NAMESPACES = 32
 """Of how many namespaces the documents that are not in an index stay in memory, half a megabyte each at most."""
 
 
+_STATE = (
+    "SELECT k.rows, k.sum, c.documents, c.lexemes, c.version FROM (SELECT 1) LEFT JOIN checksums k "
+    "ON k.key = ?1 AND k.name = 'lexemes' LEFT JOIN corpora c ON c.namespace = ?1 AND c.sessions = ?2"
+)
+"""The checksum of the documents outside of an index, and the statistics of the index."""
+
+
 class PostingCache:
     """The postings of frequent lexemes that were read last, and the documents outside of an index.
 
@@ -312,22 +319,26 @@ class PostingCache:
         with self._lock:
             self._recent.clear()
 
-    def recent(self, connection: apsw.Connection, namespace: int, sessions: bool) -> Recent:
-        sql = "SELECT rows, sum FROM checksums WHERE name = 'lexemes' AND key = ?"
-        sums = rows(connection, sql, namespace) if connection.table_exists("main", "checksums") else []
-        if not sums:  # no documents, or a file of an older schema that is only read
-            return Recent(documents(connection, namespace, sessions))
-        key, state = (namespace, sessions), (connection.total_changes(), *sums[0])
+    def known(
+        self, connection: apsw.Connection, namespace: int, sessions: bool
+    ) -> tuple[Recent, IndexStatistics | None]:
+        """The documents outside of an index, and the index; None if the namespace is small and has none."""
+        if not connection.table_exists("main", "checksums"):  # a file of an older schema, which is only read
+            return Recent(documents(connection, namespace, sessions)), index_of(connection, namespace, sessions)
+        ((*sums, count, lexemes, version),) = rows(connection, _STATE, namespace, sessions)
+        index = None if count is None else IndexStatistics(Corpus(count, lexemes), version)
+        key, state = (namespace, sessions), (connection.total_changes(), *sums)
         with self._lock:
             if key in self._recent and self._recent[key][0] == state:
                 self._recent.move_to_end(key)
-                return self._recent[key][1]
+                return self._recent[key][1], index
         found = Recent(documents(connection, namespace, sessions))
-        with self._lock:
-            self._recent[key] = (state, found)
-            while len(self._recent) > MAX_RECENT_NAMESPACES:
-                self._recent.popitem(last=False)
-        return found
+        if None not in sums:
+            with self._lock:
+                self._recent[key] = (state, found)
+                while len(self._recent) > MAX_RECENT_NAMESPACES:
+                    self._recent.popitem(last=False)
+        return found, index
 
     def read(self, connection: apsw.Connection, namespace: int, term: int, version: int) -> Postings:
         key = (namespace, term)
@@ -437,8 +448,7 @@ def _scored(
     multiplied: bool,
 ) -> Hits:
     """The best of the index and all others that match, each with its score, the best first."""
-    recent = cache.recent(connection, namespace, sessions)
-    index = index_of(connection, namespace, sessions)
+    recent, index = cache.known(connection, namespace, sessions)
     terms_known = [] if index is None else postings.terms_of(connection, namespace, int(sessions), lexemes)
     known = {lexeme: (term, size) for lexeme, term, size, _ in terms_known}
     counts, corpus = recent.counts(lexemes), recent.corpus
@@ -495,7 +505,7 @@ def latest_with(
     connection: apsw.Connection, cache: PostingCache, namespace: int, lexemes: Sequence[str], limit: int
 ) -> list[int]:
     with one_snapshot(connection):
-        recent = cache.recent(connection, namespace, False)
+        recent, _ = cache.known(connection, namespace, False)
         found = set(recent.memories[recent.counts(lexemes).any(axis=0)].tolist())
         for _, term, *_ in postings.terms_of(connection, namespace, 0, dict.fromkeys(lexemes)):
             found.update(postings.read_latest(connection, namespace, term, limit))
