@@ -20,6 +20,7 @@ from fivefold.adapters import langgraph as adapter
 from fivefold.adapters.langgraph import FivefoldStore
 from fivefold.errors import InvalidInput
 from fivefold.values.times import utc_now
+from tests.support.postgres import Server
 
 pytestmark = pytest.mark.slow
 
@@ -299,3 +300,16 @@ def test_the_tools_of_langmem_work(store: FivefoldStore) -> None:
     assert "shellfish" in search.invoke({"query": "any allergies?", "limit": 1})
     manage.invoke({"action": "delete", "id": found.key})
     assert "nuts" not in search.invoke({"query": "any allergies?"})
+
+
+def test_the_same_holds_on_a_server(postgres: Server) -> None:
+    with fivefold.store(postgres.new_location(), embedder="wordllama") as shared:
+        store = FivefoldStore(shared)
+        for space in (ANA, ("users", "50% é\n")):
+            store.batch([PutOp(space, key, value) for key, value in DOCS.items()])
+        assert keys(store.search(ANA, query="when was the boiler looked after?", limit=1)) == ["a"]
+        assert keys(store.search(ANA, filter={"at.room": "hall"})) == ["b"]
+        store.put(ANA, "past", {"text": "over"}, ttl=-1)
+        store.delete(ANA, "a")
+        assert keys(store.search(ANA)) == ["c", "b"]
+        assert (store.sweep_ttl(), len(store.list_namespaces(prefix=("users",)))) == (1, 2)
