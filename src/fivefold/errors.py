@@ -78,7 +78,7 @@ class InvalidFile(InvalidInput):
     def __init__(
         self, file: object, fault: str | InvalidInput, *, place: str = "", advice: str = "", call: Call | None = None
     ) -> None:
-        self.file = str(file)
+        self.file: str = str(file)
         self.fault = fault
         self.place = place
         reason, field = (fault, None) if isinstance(fault, str) else (fault.reason, fault.field)
@@ -199,7 +199,7 @@ class DamagedStore(StoreError):
         advice: str = "choose another path, restore a backup, or read what is left with {call}",
     ) -> None:
         self.location = location
-        self.cause = str(cause)
+        self.cause: str = str(cause)
         super().__init__(
             f"{location!r} is not a fivefold store, or it is damaged ({cause})",
             advice=advice,

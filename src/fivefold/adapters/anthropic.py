@@ -30,8 +30,8 @@ try:
         BetaMemoryTool20250818StrReplaceCommand,
         BetaMemoryTool20250818ViewCommand,
     )
-except ImportError as error:
-    raise MissingExtra("the Anthropic adapter", "anthropic") from error
+except ImportError as _error:
+    raise MissingExtra("the Anthropic adapter", "anthropic") from _error
 
 LIBRARY = "anthropic"
 ROOT = "/memories"
@@ -241,7 +241,7 @@ class FivefoldMemoryTool(BetaAbstractMemoryTool):
 
     def __init__(self, engine: Engine, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
-        self.files = MemoryFiles(engine)
+        self.files: MemoryFiles = MemoryFiles(engine)
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
         return self.files.run(command)
@@ -273,7 +273,7 @@ class FivefoldAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(self, engine: Engine, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
-        self.files = MemoryFiles(engine)
+        self.files: MemoryFiles = MemoryFiles(engine)
 
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
         return await threads_of(self.files.engine.store).run("write", partial(self.files.run, command))

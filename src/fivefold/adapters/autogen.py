@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, Unpack, cast
+from typing import Any, ClassVar, TypeVar, Unpack, cast
 
 from fivefold.adapters.hits import (
     CallOptions,
@@ -32,8 +32,8 @@ try:
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import LLMMessage, SystemMessage, UserMessage
     from pydantic import BaseModel, ConfigDict
-except ImportError as error:
-    raise MissingExtra("the AutoGen adapter", "autogen") from error
+except ImportError as _error:
+    raise MissingExtra("the AutoGen adapter", "autogen") from _error
 
 LIBRARY = "autogen"
 T = TypeVar("T")
@@ -42,7 +42,7 @@ T = TypeVar("T")
 class FivefoldMemoryConfig(BaseModel):
     """The store and namespace that a saved memory opens, and its keywords of `Engine.recall`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     store: str
     namespace: str = "default"
@@ -57,7 +57,8 @@ class FivefoldMemory(Memory, Component[FivefoldMemoryConfig]):
 
     def __init__(self, engine: Engine, **options: Unpack[CallOptions]) -> None:
         """`options` are keywords of `Engine.recall`; a query may override them."""
-        self.engine, self.options = engine, checked_options(options)
+        self.engine: Engine = engine
+        self.options: dict[str, Any] = checked_options(options)
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         question = _last_question(await model_context.get_messages())

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from uuid import uuid4
 
 from fivefold.adapters.hits import all_memories, hit_text, remember_each
@@ -29,8 +29,8 @@ try:
     from crewai.memory.unified_memory import Memory
     from crewai.memory.utils import join_scope_paths, normalize_scope_path
     from pydantic import ConfigDict, Field, SkipValidation
-except ImportError as error:
-    raise MissingExtra("the CrewAI adapter", "crewai") from error
+except ImportError as _error:
+    raise MissingExtra("the CrewAI adapter", "crewai") from _error
 
 LIBRARY = "crewai"
 _question: ContextVar[str] = ContextVar("question")
@@ -42,7 +42,7 @@ class FivefoldMemory(Memory):
     Ranking is left to the recall: CrewAI's own weights for age and importance are 0 unless they are given.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     engine: Engine = Field(exclude=True)
     recipe: SkipValidation[RecipeChoice] = "default"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fivefold.adapters.hits import (
     CallOptions,
@@ -27,8 +27,8 @@ try:
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
     from google.genai.types import Content, Part
-except ImportError as error:
-    raise MissingExtra("the Google ADK adapter", "google-adk") from error
+except ImportError as _error:
+    raise MissingExtra("the Google ADK adapter", "google-adk") from _error
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -44,7 +44,8 @@ class FivefoldMemoryService(BaseMemoryService):
 
     def __init__(self, store: SharedStore, **options: Unpack[CallOptions]) -> None:
         """`options` are keywords of `Engine.recall`, for every search."""
-        self.store, self.options = checked_store(store), checked_options(options)
+        self.store: SharedStore = checked_store(store)
+        self.options: dict[str, Any] = checked_options(options)
 
     async def add_session_to_memory(self, session: Session) -> None:
         await self.add_events_to_memory(

@@ -40,8 +40,8 @@ try:
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.dataclasses import ChatMessage
     from haystack.utils.filters import document_matches_filter
-except ImportError as error:
-    raise MissingExtra("the Haystack adapter", "haystack") from error
+except ImportError as _error:
+    raise MissingExtra("the Haystack adapter", "haystack") from _error
 
 
 @component
@@ -65,7 +65,7 @@ class FivefoldRetriever:
     ) -> None:
         """`k` is the other adapters' name for `top_k`; if both are given, `k` is used."""
         self.engine = engine
-        self.top_k = top_k if k is None else k
+        self.top_k: int = top_k if k is None else k
         self.recipe: RecipeChoice = recipe
         self.effort = effort
         self.session_id = session_id
@@ -113,7 +113,8 @@ class FivefoldMemoryStore:
 
     def __init__(self, store: SharedStore, **options: Unpack[CallOptions]) -> None:
         """`options` are keywords of `Engine.recall`; a search may override them."""
-        self.store, self.options = checked_store(store), checked_options(options)
+        self.store: SharedStore = checked_store(store)
+        self.options: dict[str, Any] = checked_options(options)
 
     def add_memories(
         self, *, messages: list[ChatMessage], user_id: str | None = None, session_id: str | None = None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, Unpack
+from typing import Any, Final, Protocol, Unpack
 from urllib.parse import unquote
 
 from fivefold.engine import Engine, SharedStore
@@ -305,11 +305,11 @@ class AsyncChatSession(AsyncCalls[ChatSession]):
     def __init__(self, chat: ChatSession) -> None:
         super().__init__(chat, threads_of(chat.engine.store))
 
-    turns = reading(ChatSession.turns)
-    last = reading(ChatSession.last)
-    add = writing(ChatSession.add)
-    pop = writing(ChatSession.pop)
-    clear = writing(ChatSession.clear)
+    turns: Final = reading(ChatSession.turns)
+    last: Final = reading(ChatSession.last)
+    add: Final = writing(ChatSession.add)
+    pop: Final = writing(ChatSession.pop)
+    clear: Final = writing(ChatSession.clear)
 
 
 def digest(text: str) -> str:

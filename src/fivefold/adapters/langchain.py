@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from fivefold.adapters.hits import (
     AsyncChatSession,
@@ -39,8 +39,8 @@ try:
     )
     from langchain_core.retrievers import BaseRetriever
     from pydantic import ConfigDict, SkipValidation
-except ImportError as error:
-    raise MissingExtra("the LangChain adapter", "langchain") from error
+except ImportError as _error:
+    raise MissingExtra("the LangChain adapter", "langchain") from _error
 
 _SPEAKERS = {"human": "user", "ai": "assistant"}
 
@@ -51,7 +51,7 @@ class FivefoldRetriever(BaseRetriever):
     A call may also give the other keywords of `Engine.recall`, such as `now`.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     engine: Engine
     k: int = 10

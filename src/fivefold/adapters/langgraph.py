@@ -46,8 +46,8 @@ try:
         TTLConfig,
         get_text_at_path,
     )
-except ImportError as error:
-    raise MissingExtra("the LangGraph adapter", "langgraph") from error
+except ImportError as _error:
+    raise MissingExtra("the LangGraph adapter", "langgraph") from _error
 
 LIBRARY = "langgraph"
 PLAIN_KEYS = {"content", "text", "memory", "value", "data"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from fivefold.adapters.hits import (
     AsyncChatSession,
@@ -35,8 +35,8 @@ try:
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from pydantic import SkipValidation
-except ImportError as error:
-    raise MissingExtra("the LlamaIndex adapter", "llama-index") from error
+except ImportError as _error:
+    raise MissingExtra("the LlamaIndex adapter", "llama-index") from _error
 
 LIBRARY = "llama_index"
 _UNSEEN = ["id", "score", "rank", "routes", "recall_id", "session_id", "kind", "type", "superseded"]
@@ -58,8 +58,13 @@ class FivefoldRetriever(BaseRetriever):
         **options: Any,
     ) -> None:
         """`options` go to LlamaIndex's own retriever, such as a callback manager."""
-        self.engine, self.k, self.recipe, self.effort = engine, k, recipe, effort
-        self.session_id, self.min_chance, self.filter = session_id, min_chance, filter
+        self.engine = engine
+        self.k = k
+        self.recipe = recipe
+        self.effort = effort
+        self.session_id = session_id
+        self.min_chance = min_chance
+        self.filter = filter
         super().__init__(**options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -72,7 +77,7 @@ class FivefoldRetriever(BaseRetriever):
 class FivefoldMemoryBlock(BaseMemoryBlock[str]):
     """Long-term memory for LlamaIndex's `Memory`: messages that leave its queue are remembered and can be recalled."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     name: str = "fivefold"
     engine: Engine = Field(exclude=True)
@@ -108,7 +113,7 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
 class FivefoldMemory(BaseMemory):
     """A chat memory in fivefold: every message is stored at once; `get` gives the last ones and what they recall."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     engine: Engine = Field(exclude=True)
     session_id: str

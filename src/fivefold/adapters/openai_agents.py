@@ -14,8 +14,8 @@ try:
     from agents import TResponseInputItem
     from agents.memory.session import SessionABC
     from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
-except ImportError as error:
-    raise MissingExtra("the OpenAI Agents adapter", "openai-agents") from error
+except ImportError as _error:
+    raise MissingExtra("the OpenAI Agents adapter", "openai-agents") from _error
 
 
 class FivefoldSession(SessionABC):

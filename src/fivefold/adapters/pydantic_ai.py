@@ -16,8 +16,8 @@ try:
     from pydantic_ai import AgentRunResult, ModelRetry, RunContext
     from pydantic_ai.capabilities import Capability
     from pydantic_core import to_json
-except ImportError as error:
-    raise MissingExtra("the Pydantic AI adapter", "pydantic-ai") from error
+except ImportError as _error:
+    raise MissingExtra("the Pydantic AI adapter", "pydantic-ai") from _error
 
 INSTRUCTIONS = (
     "You have a long-term memory. If a question may be answered by an earlier conversation, recall before you answer. "
@@ -34,8 +34,8 @@ class FivefoldMemory(Capability[Any]):
     def __init__(self, engine: Engine, session_id: str | None = None, *, id: str = "fivefold", **options: Any) -> None:
         """`options` are keywords of `Engine.recall`. No memory is put into the instructions, which a model trusts."""
         self.engine = engine
-        self.session_id = None if session_id is None else checked_name(session_id, "session_id")
-        self.options = checked_options(options)
+        self.session_id: str | None = None if session_id is None else checked_name(session_id, "session_id")
+        self.options: dict[str, Any] = checked_options(options)
         super().__init__(id=id, instructions=INSTRUCTIONS, tools=[self.recall, self.remember])
 
     async def recall(self, question: str) -> str:

@@ -109,7 +109,7 @@ class _GroupedHelp(TyperGroup):
                     formatter.write_dl(rows)
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="fivefold",
     cls=_GroupedHelp,
     help="Long-term memory for AI agents: remember, recall, and see why each memory came back.",

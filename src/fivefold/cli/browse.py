@@ -100,7 +100,7 @@ def stats(space: SpaceOptions) -> None:
 
 # `fivefold namespaces`: which there are, and one of them deleted for good.
 
-namespaces = typer.Typer(help="List the namespaces of a store, or delete one.", rich_markup_mode=None)
+namespaces: typer.Typer = typer.Typer(help="List the namespaces of a store, or delete one.", rich_markup_mode=None)
 app.add_typer(namespaces, name="namespaces")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
 
 
-db = typer.Typer(
+db: typer.Typer = typer.Typer(
     help="Look at the servers of a PostgreSQL store, and spread it over several with Citus.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -9,7 +9,9 @@ import typer
 from fivefold.cli.app import SpaceOptions, app, terminal
 from fivefold.values.serialize import Value
 
-graph = typer.Typer(help="Look at the entity graph and put it right.", no_args_is_help=True, rich_markup_mode=None)
+graph: typer.Typer = typer.Typer(
+    help="Look at the entity graph and put it right.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(graph, name="graph")
 
 Who = Annotated[str, typer.Argument(help="A name, an alias or an id")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fivefold.stores.interface import Store
     from fivefold.values.access import Key
 
-keys = typer.Typer(
+keys: typer.Typer = typer.Typer(
     help="Make, list and revoke the API keys of a store that is served.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(keys, name="keys")

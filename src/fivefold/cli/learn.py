@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from fivefold.learning.adaptation import Adaptation
     from fivefold.learning.training import LearnedFromUse
 
-train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)
+train: typer.Typer = typer.Typer(
+    help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(train, name="train")
 
 TRAINING = Path("training/weights/train.py")

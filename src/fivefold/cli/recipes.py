@@ -16,7 +16,7 @@ from fivefold.errors import InvalidInput
 if TYPE_CHECKING:
     from fivefold.retrieval.recipe import Recipe
 
-recipes = typer.Typer(
+recipes: typer.Typer = typer.Typer(
     help="See which recipes there are and what they are made of.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(recipes, name="recipes")

@@ -59,7 +59,7 @@ def _console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
 
 
-console = _console()
+console: Console = _console()
 
 
 def line(text: str | Text, style: str = "") -> None:
@@ -270,8 +270,8 @@ class Arithmetic:
 
     def __init__(self, answer: Recall) -> None:
         shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
-        self.best = max(shares, default=1.0) or 1.0
-        self.room = min((_room(hit) for hit in answer), default=BAR)
+        self.best: float = max(shares, default=1.0) or 1.0
+        self.room: int = min((_room(hit) for hit in answer), default=BAR)
         self.colours = answer.plan.colours()
 
     def show(self, hit: Hit) -> None:

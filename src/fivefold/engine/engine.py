@@ -93,7 +93,7 @@ class IdleCheck:
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
-        self.activity = Activity()
+        self.activity: Activity = Activity()
         self._store = store
         self._clock = clock
         self._opened = monotonic()
@@ -199,9 +199,9 @@ class Engine(Browser):
         `default_embedder` is for a namespace without a pin, `route_threads` for an engine with a pool of its own.
         """
         self.store = store
-        self.namespace = checked_name(namespace, "namespace")
+        self.namespace: str = checked_name(namespace, "namespace")
         extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
-        self.owns_store = pool is None
+        self.owns_store: bool = pool is None
         self._idle_check = idle_check or IdleCheck(store, clock)
         if self.owns_store:
             self._idle_check.end_with(self)

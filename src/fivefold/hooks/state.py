@@ -63,9 +63,13 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings_file, self.socket, self.spool = folder / SETTINGS, folder / SOCKET, folder / SPOOL
-        self.lock, self.log, self.offsets = folder / "hooks.lock", folder / "hooks.log", folder / "offsets.json"
-        self.kept_flag = folder / KEPT / FLAG
+        self.settings_file: Path = folder / SETTINGS
+        self.socket: Path = folder / SOCKET
+        self.spool: Path = folder / SPOOL
+        self.lock: Path = folder / "hooks.lock"
+        self.log: Path = folder / "hooks.log"
+        self.offsets: Path = folder / "offsets.json"
+        self.kept_flag: Path = folder / KEPT / FLAG
         """A file that is there while an answer is kept."""
 
     @property

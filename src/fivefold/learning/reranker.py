@@ -312,7 +312,7 @@ class FileRerankerStore:
 
     def __init__(self, location: str, namespace: str) -> None:
         self.namespace = namespace
-        self.path = None if location == ":memory:" else model_path(location, namespace)
+        self.path: Path | None = None if location == ":memory:" else model_path(location, namespace)
         self._store = location
         self._seen: tuple[int, int, int] | None = None
         self._learned = LearnedReranker(None, NEVER)

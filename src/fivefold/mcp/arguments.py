@@ -48,7 +48,7 @@ Namespace = Annotated[str | None, Field(description="Leave out for the usual one
 class Arguments(BaseModel):
     """Arguments that all tools take."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     about: ClassVar[str | None] = None
     """The field with the id of what the call is about, for the audit log."""
@@ -87,7 +87,7 @@ class Remember(Arguments):
 
 
 class RememberMessages(Arguments):
-    about = "session_id"
+    about: ClassVar[str | None] = "session_id"
     session_id: Annotated[str, Field(description="The conversation the messages belong to")]
     messages: Annotated[
         list[dict[str, Any]],
@@ -126,12 +126,12 @@ class Explain(Arguments):
 
 
 class Forget(Arguments):
-    about = "id"
+    about: ClassVar[str | None] = "id"
     id: Annotated[str, Field(description="Id of the memory, as recall lists it with ids")]
 
 
 class Used(Arguments):
-    about = "recall_id"
+    about: ClassVar[str | None] = "recall_id"
     recall_id: Annotated[str, Field(description="The recall_id that recall or explain gave")]
     used: Annotated[
         list[str],
@@ -148,7 +148,7 @@ class Used(Arguments):
 
 
 class Sessions(Arguments):
-    about = "session_id"
+    about: ClassVar[str | None] = "session_id"
     session_id: Annotated[str | None, Field(description="One conversation, to read its turns; default: list them")] = (
         None
     )

@@ -104,6 +104,8 @@ class WordPieces:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self.vocabulary = vocabulary
+        self.cls: int
+        self.sep: int
         self.cls, self.sep, self._unknown = (vocabulary[mark] for mark in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = max(map(len, vocabulary))
         self._words: dict[str, tuple[int, ...]] = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.errors import ReaderError
+from fivefold.errors import FivefoldError, ReaderError
 from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.values.vectors import Matrix, Vector
 
@@ -78,8 +78,9 @@ class PairReader(ShippedModel):
     """Reads two texts together: what a newer memory does to an older one, and whether a memory answers a question."""
 
     pin = "reader@3"
-    file, words = FILE, WORDS
-    error = ReaderError
+    file: str = FILE
+    words: str = WORDS
+    error: type[FivefoldError] = ReaderError
 
     def relations(self, pairs: Sequence[SaidPair]) -> list[Chances]:
         """Calibrated: of pairs called a change with .7, about seven in ten are one, on unseen wordings."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fivefold.errors import MissingExtra, RerankerError
+from fivefold.errors import FivefoldError, MissingExtra, RerankerError
 from fivefold.models.bert import ShippedModel, WordPieces, row_inputs
 from fivefold.models.remote import PackagedModel, RemoteError, Server, post
 from fivefold.text.lexemes import empty_on_forget
@@ -189,7 +189,7 @@ class Local(ShippedModel):
 
     pin = "local@1"
     file = FILE
-    error = RerankerError
+    error: type[FivefoldError] = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         pieces, model = self.load()
@@ -219,8 +219,9 @@ def token_rows(pieces: WordPieces, question: str, passages: Sequence[Passage]) -
 class SentenceTransformersReranker(PackagedModel):
     """Scores come out of a sigmoid, in 0..1."""
 
-    package, _made_by = "sentence-transformers", "sentence_transformers:CrossEncoder"
-    error = RerankerError
+    package: str = "sentence-transformers"
+    _made_by = "sentence_transformers:CrossEncoder"
+    error: type[FivefoldError] = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         scores = np.asarray(
@@ -233,8 +234,9 @@ class SentenceTransformersReranker(PackagedModel):
 class FastEmbedReranker(PackagedModel):
     """Scores are logits, squashed into 0..1."""
 
-    package, _made_by = "fastembed", "fastembed.rerank.cross_encoder:TextCrossEncoder"
-    error = RerankerError
+    package: str = "fastembed"
+    _made_by = "fastembed.rerank.cross_encoder:TextCrossEncoder"
+    error: type[FivefoldError] = RerankerError
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         return [

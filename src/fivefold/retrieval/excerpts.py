@@ -80,7 +80,8 @@ class Excerpts:
     """The excerpts of one memory, of any length; its sentences are compared with the question once."""
 
     def __init__(self, content: str, match: PassageMatch | None = None, asked: Set[str] = frozenset()) -> None:
-        self.content, self._match, self._asked = content, match, asked
+        self.content: str = content
+        self._match, self._asked = match, asked
 
     def text(self, length: int, fill: bool = False) -> str:
         """At most about `length` characters: the sentences that matter most in their order, an ellipsis for each gap.

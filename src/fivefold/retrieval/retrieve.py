@@ -25,7 +25,7 @@ from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.searches import DenseOptions, LexicalOptions, words
 from fivefold.stores.interface import Reader
-from fivefold.stores.records import Arm, DensePreparation, FusedHit
+from fivefold.stores.records import Arm, DensePreparation, FusedHit, VectorSpace
 from fivefold.text.passages import LATE_FACETS
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.memory import Memory, Type
@@ -286,7 +286,7 @@ class Search:
     def __init__(
         self, request: RecallRequest, namespace: Namespace, reader: Reader, threads: ThreadPoolExecutor
     ) -> None:
-        self.space = reader.search.vector_space()
+        self.space: VectorSpace | None = reader.search.vector_space()
         self._namespace, self._threads = namespace, threads
         self._pending, self._fusion = PendingRoutes(), request.recipe.fusion
         self.shares: Known = {}

@@ -104,7 +104,7 @@ class Metrics:
 
     def __init__(self, store: Store, folder: Path | None = None, number: int = 0) -> None:
         """With a folder the figures are those of all processes of the server, of which this is one with a number."""
-        self.registry = CollectorRegistry()
+        self.registry: CollectorRegistry = CollectorRegistry()
         self._store = store
         self._folder = folder
         if folder is None:

@@ -102,7 +102,7 @@ class WriteQueue:
         self._limits = limits
         self._rates = rates
         self._clock = clock
-        self.added = threading.Event()
+        self.added: threading.Event = threading.Event()
         """Set when something was added, for the thread that stores it."""
 
     def add_records(

@@ -25,13 +25,14 @@ from fivefold.stores.sql.admin import (
     erase_bodies,
     forget_requests,
 )
+from fivefold.stores.sql.entities import EntityWriter
 from fivefold.stores.sql.feedback import FeedbackReader, FeedbackWriter, RecallLog
-from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.index import FactReader, IndexWriter, LexemeWriter
+from fivefold.stores.sql.graph import EdgeWriter, GraphReader
+from fivefold.stores.sql.index import FactReader, IndexWriter, LexemeWriter, StatementWriter
 from fivefold.stores.sql.memories import ForgottenMarks, MemoryReader, MemoryWriter, QuarantineReader, QuarantineWriter
 from fivefold.stores.sql.scope import ReadScope, Transaction
 from fivefold.stores.sql.search import SearchReader
-from fivefold.stores.sql.sessions import SessionReader
+from fivefold.stores.sql.sessions import SessionReader, SessionWriter
 from fivefold.stores.sql.snapshot import Snapshot, SnapshotImporter
 from fivefold.stores.sql.vectors import VectorWriter
 from fivefold.stores.sql.write_queue import QueueStore, QueueWriter, drop_queue
@@ -44,14 +45,14 @@ class Reader:
     def __init__(
         self, scope: ReadScope, search: SearchReader, graph: GraphReader, log: RecallLog, size: Callable[[], int]
     ) -> None:
-        self.namespace = scope.namespace
+        self.namespace: str = scope.namespace
         self.search = search
         self.graph = graph
-        self.memories = MemoryReader(scope)
-        self.sessions = SessionReader(scope)
-        self.quarantine = QuarantineReader(scope)
-        self.feedback = FeedbackReader(scope, log)
-        self.admin = AdminReader(scope, search, log, size)
+        self.memories: MemoryReader = MemoryReader(scope)
+        self.sessions: SessionReader = SessionReader(scope)
+        self.quarantine: QuarantineReader = QuarantineReader(scope)
+        self.feedback: FeedbackReader = FeedbackReader(scope, log)
+        self.admin: AdminReader = AdminReader(scope, search, log, size)
         self._scope = scope
 
     @cached_property
@@ -75,17 +76,17 @@ class Writer:
         requests: Transaction,
     ) -> None:
         """`requests` is the same transaction, in which `:ns` is the namespace as the stored requests know it."""
-        self.index = IndexWriter(txn, lexemes, vectors)
+        self.index: IndexWriter = IndexWriter(txn, lexemes, vectors)
         self.vectors = vectors
-        self.statements = self.index.statements
-        self.entities = self.index.entities
-        self.edges = self.index.edges
-        self.sessions = self.index.sessions
-        self.forgotten = ForgottenMarks(txn)
-        self.memories = MemoryWriter(txn, self.index, self.forgotten)
-        self.quarantine = QuarantineWriter(txn)
-        self.feedback = FeedbackWriter(txn)
-        self.admin = AdminWriter(txn)
+        self.statements: StatementWriter = self.index.statements
+        self.entities: EntityWriter = self.index.entities
+        self.edges: EdgeWriter = self.index.edges
+        self.sessions: SessionWriter = self.index.sessions
+        self.forgotten: ForgottenMarks = ForgottenMarks(txn)
+        self.memories: MemoryWriter = MemoryWriter(txn, self.index, self.forgotten)
+        self.quarantine: QuarantineWriter = QuarantineWriter(txn)
+        self.feedback: FeedbackWriter = FeedbackWriter(txn)
+        self.admin: AdminWriter = AdminWriter(txn)
         self._importer = importer
         self._txn = txn
         self._requests = requests

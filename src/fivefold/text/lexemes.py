@@ -212,11 +212,12 @@ class Pattern:
 
     def __init__(self, triggers: str, pattern: str, flags: int = 0) -> None:
         first, _, further = triggers.partition("+")
-        self.triggers, required = frozenset(first.split()), frozenset(further.split())
-        self.also = _flag_of(required) if required else -1
+        self.triggers: frozenset[str] = frozenset(first.split())
+        required = frozenset(further.split())
+        self.also: int = _flag_of(required) if required else -1
         self._pattern = pattern
         self._flags = flags
-        self.flag = _flag_of(self.triggers)
+        self.flag: int = _flag_of(self.triggers)
 
     @cached_property
     def bare(self) -> re.Pattern[str]:

@@ -354,7 +354,10 @@ class Candidate(Value):
 
 
 _unread_evidence: Callable[[Candidate], Any] = Candidate.__dict__["evidence"].unread
-new_hit, new_evidence, new_step, new_candidate = maker(RouteHit), maker(Evidence), maker(Step), maker(Candidate)
+new_hit: Callable[..., RouteHit] = maker(RouteHit)
+new_evidence: Callable[..., Evidence] = maker(Evidence)
+new_step: Callable[..., Step] = maker(Step)
+new_candidate: Callable[..., Candidate] = maker(Candidate)
 """For what a recall makes by the hundred."""
 
 
@@ -368,7 +371,7 @@ class Dropped(Value):
     reason: str
 
 
-new_dropped = maker(Dropped)
+new_dropped: Callable[..., Dropped] = maker(Dropped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class Plugin:
 
     def __init__(self, group: Group, entry: EntryPoint) -> None:
         self.group = group
-        self.name = entry.name
-        self.package = _package(entry)
+        self.name: str = entry.name
+        self.package: str = _package(entry)
         self.object = self._try(entry.load)
 
     def part(self, needs: Collection[str], *args: str) -> Any:

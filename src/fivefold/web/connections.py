@@ -60,7 +60,7 @@ class Connections:
     """Counts the open connections. What it refuses is reported once a minute, however much that is."""
 
     def __init__(self, limits: ConnectionLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.limits = limits or ConnectionLimits()
+        self.limits: ConnectionLimits = limits or ConnectionLimits()
         self._clock = clock
         self._open: Counter[str] = Counter()
         self._reports: dict[str, tuple[float, int]] = {}
@@ -137,7 +137,7 @@ class HttpConnection(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = StrictParser(h11.SERVER, MAX_HEAD_BYTES)
+        self.conn: StrictParser = StrictParser(h11.SERVER, MAX_HEAD_BYTES)
         self.number: int | None = None
         self._admitted = False
         self._late: asyncio.TimerHandle | None = None

@@ -30,7 +30,7 @@ class ProblemError(Exception):
     def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(problem.detail)
         self.problem = problem
-        self.headers = dict(headers or {})
+        self.headers: dict[str, str] = dict(headers or {})
 
 
 def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:

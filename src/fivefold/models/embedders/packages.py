@@ -21,7 +21,8 @@ from fivefold.models.remote import PackagedModel, RemoteError, post
 class FastEmbed(PackagedModel):
     """The model is loaded when its dimension or a vector is first needed."""
 
-    package, _made_by = "fastembed", "fastembed:TextEmbedding"
+    package: str = "fastembed"
+    _made_by = "fastembed:TextEmbedding"
 
     @cached_property
     def dimension(self) -> int:
@@ -111,7 +112,8 @@ _SENTENCE_TRANSFORMERS_BATCH = 64
 class SentenceTransformers(PackagedModel):
     """The model is loaded when its dimension or a vector is first needed."""
 
-    package, _made_by = "sentence-transformers", "sentence_transformers:SentenceTransformer"
+    package: str = "sentence-transformers"
+    _made_by = "sentence_transformers:SentenceTransformer"
 
     @cached_property
     def dimension(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, make_dataclass
 from datetime import timedelta
 from functools import cache, cached_property, partial
@@ -18,8 +18,9 @@ from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.retrieval.understand.entities import mentioned_people, people_meant
 from fivefold.values.fields import About, Between
-from fivefold.values.query import TURNS, DemandKind
-from fivefold.values.recall_trace import Evidence, RouteHit, later
+from fivefold.values.memory import Memory
+from fivefold.values.query import TURNS, DemandKind, Query
+from fivefold.values.recall_trace import Candidate, Evidence, RouteHit, later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
@@ -123,10 +124,11 @@ class Table:
     """The candidates of one question with the columns that several terms share, each made when it is first needed."""
 
     def __init__(self, pool: Pool, context: SearchContext) -> None:
-        self.pool, self.context = pool, context
-        self.candidates = pool.candidates
-        self.memories = [candidate.memory for candidate in pool.candidates]
-        self.query = context.query
+        self.pool: Pool = pool
+        self.context: SearchContext = context
+        self.candidates: Sequence[Candidate] = pool.candidates
+        self.memories: list[Memory] = [candidate.memory for candidate in pool.candidates]
+        self.query: Query = context.query
 
     def zeros(self) -> Vector:
         return np.zeros(len(self.memories), dtype=np.float32)

@@ -363,7 +363,7 @@ class Replica:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.away = False
-        self.ask_again = 0.0
+        self.ask_again: float = 0.0
         self.seen = 0
 
 

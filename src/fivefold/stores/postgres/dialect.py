@@ -35,14 +35,14 @@ class PostgresDialect(Dialect):
     position = "strpos"
     json_list = "json_agg"
     events = "memories"
-    extracted_times = (
+    extracted_times: str = (
         f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
         "CROSS JOIN json_array_elements(m.extracted::json -> 'dates') AS d(value) "
         "WHERE m.namespace = :ns AND m.kind <> 'session' AND strpos(m.extracted, '\"dates\":') > 0)"
     )
     own_vector = "v.namespace = :ns AND v.memory = m.row"
     in_space = "namespace = :ns AND space = :space"
-    token_rows = "tokens"
+    token_rows: str = "tokens"
     own_tokens = "t.namespace = :ns AND t.space = :space AND t.memory = m.row"
 
     def as_list(self, values: Iterable[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from fivefold.stores.interface import Reader, Writer
 from fivefold.stores.postgres.citus import is_sharded
 from fivefold.stores.postgres.connection import POSITION, Replicas, Server, connect, plain_errors, search_path
 from fivefold.stores.postgres.dialect import Connection, PostgresTransaction, Values, ask, bound, namespace_key
-from fivefold.stores.postgres.dsn import addresses
+from fivefold.stores.postgres.dsn import Options, addresses
 from fivefold.stores.postgres.lexical import PostgresLexemeWriter
 from fivefold.stores.postgres.maintenance import Indexes, Known, check, known_indexes, maintain
 from fivefold.stores.postgres.schema import check_role, migrate, migrations, pgvector, version_of
@@ -214,21 +214,26 @@ class PostgresStore:
 
     def __init__(self, location: str) -> None:
         self._addresses = addresses(location)
-        self.options = self._addresses.options
-        self.location = self._addresses.label
+        self.options: Options = self._addresses.options
+        self.location: str = self._addresses.label
         path, known, self._sharded, self.iterative = self._first_look()
         self._planning = CUSTOM_PLANS if self._sharded else ()
         self._primary = Server(self._addresses.primary, self.location, self.options, path, self._planning)
-        self.indexes = Indexes(known, lambda: known_indexes(partial(self._primary.rows, 0), self.options.schema))
+        self.indexes: Indexes = Indexes(
+            known, lambda: known_indexes(partial(self._primary.rows, 0), self.options.schema)
+        )
         self._replicas = Replicas(self._addresses.replicas, self.options, path)
         self._stored = self._replicas.written if self._replicas else None
         if self._stored:
             with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
+        self.shared_tables: PostgresCommonTables
         self.shared_tables = tables = PostgresCommonTables(self._primary, self._replicas, self._planning)
-        self.keys, self.audit, self.requests = KeyStore(tables), AuditStore(tables), RequestStore(tables)
-        self.queue = QueueStore(tables)
-        self.recalls = RecallLog(self._log_recalls)
+        self.keys: KeyStore = KeyStore(tables)
+        self.audit: AuditStore = AuditStore(tables)
+        self.requests: RequestStore = RequestStore(tables)
+        self.queue: QueueStore = QueueStore(tables)
+        self.recalls: RecallLog = RecallLog(self._log_recalls)
 
     def _first_look(self) -> tuple[str, Known, bool, bool]:
         """Bring the schema up to date. With the primary away, a replica that is up to date will do for recalls."""

@@ -246,10 +246,10 @@ class IndexWriter:
         self._txn = txn
         self.lexemes = lexemes
         self.vectors = vectors
-        self.statements = StatementWriter(txn)
-        self.entities = EntityWriter(txn)
-        self.edges = EdgeWriter(txn, self.entities)
-        self.sessions = SessionWriter(txn, vectors)
+        self.statements: StatementWriter = StatementWriter(txn)
+        self.entities: EntityWriter = EntityWriter(txn)
+        self.edges: EdgeWriter = EdgeWriter(txn, self.entities)
+        self.sessions: SessionWriter = SessionWriter(txn, vectors)
 
     def add(self, row: int, entry: Entry) -> None:
         memory = entry.memory

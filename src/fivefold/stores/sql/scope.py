@@ -125,7 +125,7 @@ class Transaction(Scope):
         """`key` stands for the namespace in the tables that are read and written."""
         super().__init__(namespace, sql)
         self.key: Any = key
-        self.now = to_micros(now or utc_now())
+        self.now: int = to_micros(now or utc_now())
         self.notes: dict[bytes, int | None] = {}
         """Rows of notes by content hash that were looked up in advance, without those that may have changed."""
         self.removed: list[str] = []
@@ -209,13 +209,13 @@ class FilterConditions:
     def __init__(self, keep: Filter, sql: Dialect, event_at: str = "event_at") -> None:
         self.values: dict[str, object] = {}
         self._sql = sql
-        self.columns = [
+        self.columns: list[str] = [
             *self._columns(keep),
             *self._times(keep, event_at),
             *self._state(keep),
             *(self._word(word) for word in keep.words),
         ]
-        self.labels = [*self._labels(keep)]
+        self.labels: list[str] = [*self._labels(keep)]
 
     def on_memories(self) -> list[str]:
         """All conditions for a statement over memories: the first label leads to rows, others are looked up there."""
@@ -321,7 +321,7 @@ class KeptRows:
     def __init__(self, rows: Rows, sql: Dialect) -> None:
         self.rows = rows
         self.sql = sql
-        self.few = len(rows) <= FEW
+        self.few: bool = len(rows) <= FEW
         self._parameters: dict[str, dict[str, Any]] = {}
 
     @cached_property

@@ -176,8 +176,11 @@ class CodedVectors:
         self._clear()
 
     def _clear(self) -> None:
-        self.arrays = CodeArrays.empty(0, self._space.dimension)
-        self.size = self.dead = self.last_id = self.removals = 0
+        self.arrays: CodeArrays = CodeArrays.empty(0, self._space.dimension)
+        self.size: int = 0
+        self.dead: int = 0
+        self.last_id: int = 0
+        self.removals: int = 0
 
     @property
     def bytes(self) -> int:

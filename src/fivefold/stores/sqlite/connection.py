@@ -203,8 +203,8 @@ class Connections:
     def __init__(self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None]) -> None:
         self.location = location
         self.read_only = read_only
-        self.in_memory = location == ":memory:"
-        self.closed = False
+        self.in_memory: bool = location == ":memory:"
+        self.closed: bool = False
         self._process = os.getpid()
         self._writing = threading.RLock()
         self._prepare = prepare

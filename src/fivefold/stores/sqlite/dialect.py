@@ -31,14 +31,14 @@ class SqliteDialect(Dialect):
     position = "instr"
     json_list = "json_group_array"
     events = "main.memories INDEXED BY memories_events"
-    extracted_times = (
+    extracted_times: str = (
         f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
         "CROSS JOIN json_each(m.extracted, '$.dates') d "
         "WHERE m.namespace = :ns AND m.kind <> 'session' AND instr(m.extracted, '\"dates\":') > 0)"
     )
     own_vector = "v.memory = m.row"
     in_space = "space = :space"
-    token_rows = (
+    token_rows: str = (
         "(SELECT v.space, v.field, v.memory, v.part FROM vectors v "
         f"CROSS JOIN tokens p ON p.key = v.id << {PIECE_BITS})"
     )

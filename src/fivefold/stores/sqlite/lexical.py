@@ -259,7 +259,7 @@ class Recent:
     def __init__(self, found: Sequence[Document]) -> None:
         self.memories = np.array([item.memory for item in found], dtype=np.int64)
         self.lengths = np.array([item.length for item in found], dtype=np.float64)
-        self.corpus = Corpus(len(found), sum(item.length for item in found))
+        self.corpus: Corpus = Corpus(len(found), sum(item.length for item in found))
         self._fields = [
             (weight, "".join([f" {text} \n" for text in texts]), np.cumsum([len(text) + 3 for text in texts]))
             for weight, texts in (

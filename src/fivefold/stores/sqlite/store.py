@@ -52,7 +52,7 @@ FIRST_VERSION = 4
 
 class SqliteCommonTables(CommonTables):
     def __init__(self, connections: Connections, version: int) -> None:
-        self.read_only = connections.read_only
+        self.read_only: bool = connections.read_only
         self._connections = connections
         self._exist = version >= FIRST_VERSION
 
@@ -84,11 +84,12 @@ class SqliteStore:
     """A fivefold file. Making one creates the file, or brings an older one up to date."""
 
     def __init__(self, location: str) -> None:
-        self.location = location if location == ":memory:" else os.path.abspath(location)
-        self.read_only = _prepare(self.location)
-        self.vector_cache, self.token_cache = VectorCache(), TokenCache()
+        self.location: str = location if location == ":memory:" else os.path.abspath(location)
+        self.read_only: bool = _prepare(self.location)
+        self.vector_cache: VectorCache = VectorCache()
+        self.token_cache: TokenCache = TokenCache()
         with plain_errors(self.location):
-            self.connections = Connections(
+            self.connections: Connections = Connections(
                 self.location, read_only=self.read_only, prepare=partial(offer_nearest, cache=self.vector_cache)
             )
         self.vector_cache.build = CodeBuilder(self.connections).begin
@@ -100,10 +101,13 @@ class SqliteStore:
                 migrate(connection, self.location, migrations())
             else:
                 make_durable(connection)
+        self.shared_tables: SqliteCommonTables
         self.shared_tables = tables = SqliteCommonTables(self.connections, version)
-        self.keys, self.audit, self.requests = KeyStore(tables), AuditStore(tables), RequestStore(tables)
-        self.queue = QueueStore(tables)
-        self.recalls = RecallLog(self._log_recalls)
+        self.keys: KeyStore = KeyStore(tables)
+        self.audit: AuditStore = AuditStore(tables)
+        self.requests: RequestStore = RequestStore(tables)
+        self.queue: QueueStore = QueueStore(tables)
+        self.recalls: RecallLog = RecallLog(self._log_recalls)
         self._file = SqliteFile(
             self.connections, self.vector_cache, self.token_cache, PostingCache(), self.recalls, self.key_of, self.size
         )

@@ -38,13 +38,13 @@ class CachedVectors:
     """The vectors of one field of one space. Arrays are replaced or grown, never changed under a reader."""
 
     def __init__(self, dimension: int) -> None:
-        self.arrays = Arrays.empty(0, dimension)
-        self.size = 0
-        self.last_id = 0
-        self.removals = 0
+        self.arrays: Arrays = Arrays.empty(0, dimension)
+        self.size: int = 0
+        self.last_id: int = 0
+        self.removals: int = 0
         self.in_order = True
         """True if the rows of the memories rise, each once."""
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
 
     @property
     def bytes(self) -> int:

@@ -156,9 +156,11 @@ class Calendar:
     __slots__ = ("now", "settings", "today", "wall", "zone")
 
     def __init__(self, now: datetime, zone: tzinfo, settings: TimeSettings) -> None:
-        self.now, self.zone, self.settings = in_utc(now), zone, settings
-        self.wall = self.local(self.now)
-        self.today = self.wall.date()
+        self.now: datetime = in_utc(now)
+        self.zone: tzinfo = zone
+        self.settings: TimeSettings = settings
+        self.wall: datetime = self.local(self.now)
+        self.today: date = self.wall.date()
 
     def local(self, instant: datetime) -> datetime:
         """Wall time without its zone; `fold` keeps apart the hours that come twice."""

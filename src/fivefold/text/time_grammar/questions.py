@@ -69,8 +69,9 @@ class Question(Calendar):
         rolling: bool = True,
     ) -> None:
         super().__init__(now, zone, settings)
-        self.reach, self.rolling = reach, rolling
-        self.last_talk = None if last_talk is None else in_utc(last_talk)
+        self.reach: Reach = reach
+        self.rolling: bool = rolling
+        self.last_talk: datetime | None = None if last_talk is None else in_utc(last_talk)
 
     def this(self, unit: str) -> Span:
         """The running week, month, quarter or year, up to now (R8); to its end if one looks ahead."""
@@ -146,7 +147,7 @@ class Question(Calendar):
         return latest
 
 
-asked = Table[Question, Reading | Span](r"(?<!\w)", r"(?!\w|-(?!{month word})[a-z])")
+asked: Table[Question, Reading | Span] = Table(r"(?<!\w)", r"(?!\w|-(?!{month word})[a-z])")
 """The expressions that are read in questions."""
 
 

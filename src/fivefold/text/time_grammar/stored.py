@@ -80,7 +80,7 @@ class Saying(Calendar):
 
     def __init__(self, text: str, now: datetime, zone: tzinfo) -> None:
         super().__init__(now, zone, DEFAULTS)
-        self.text = text
+        self.text: str = text
 
     def clause(self, start: int, end: int) -> tuple[int, int]:
         """Beginning and end of the clause around a date."""
@@ -200,7 +200,7 @@ class Saying(Calendar):
         return self.unit_around(middle, "week" if unit == "fortnight" else unit)
 
 
-told = Table[Saying, Reading | Span](r"(?<![\w/])", r"(?![\w/])(?!-[a-z])")
+told: Table[Saying, Reading | Span] = Table(r"(?<![\w/])", r"(?![\w/])(?!-[a-z])")
 """The expressions that are read in stored texts."""
 
 

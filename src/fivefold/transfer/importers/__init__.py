@@ -211,7 +211,8 @@ def resolve_format(path: Path, format: str) -> Format:
 class JsonLines:
     """Lines of any kind as records; what an export says of whole sessions follows from their turns."""
 
-    source, label = "jsonl", "JSON lines"
+    source: str = "jsonl"
+    label: str = "JSON lines"
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]:
         for item in read_lines(path, "default"):
@@ -225,7 +226,8 @@ class JsonLines:
 class MarkdownExport:
     """A folder that `export_markdown` wrote, as records."""
 
-    source, label = "export", "a Markdown export"
+    source: str = "export"
+    label: str = "a Markdown export"
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]:
         for line, _ in read_folder(path):

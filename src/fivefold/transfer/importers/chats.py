@@ -73,7 +73,9 @@ class ChatExport(ABC):
 class ChatGPT(ChatExport):
     """Each conversation is a tree of messages, of which the branch shown last is read."""
 
-    source, label, title = "chatgpt", "a ChatGPT export", "title"
+    source: str = "chatgpt"
+    label: str = "a ChatGPT export"
+    title: str = "title"
     _assets: ClassVar = {"image_asset_pointer": "images", "audio_asset_pointer": "recordings"}
 
     def _turns(self, item: object, log: ImportLog) -> Iterator[Record]:
@@ -145,7 +147,9 @@ class ChatGPT(ChatExport):
 class Claude(ChatExport):
     """Conversations with their messages in order, each made of blocks."""
 
-    source, label, title = "claude", "a Claude export", "name"
+    source: str = "claude"
+    label: str = "a Claude export"
+    title: str = "name"
     _speakers: ClassVar = {"human": "user", "assistant": "assistant"}
 
     def _turns(self, item: object, log: ImportLog) -> Iterator[Record]:
@@ -187,7 +191,8 @@ class Claude(ChatExport):
 class Messages:
     """Messages of a chat: a JSON list, an object with `messages`, a list of such objects, or JSON lines."""
 
-    source, label = "messages", "messages of a chat"
+    source: str = "messages"
+    label: str = "messages of a chat"
     _sessions = ("session_id", "conversation_id", "thread_id", "id")
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]:
@@ -229,7 +234,8 @@ class Messages:
 class LangChain:
     """Histories: a JSON file for each session, a folder of them, or a table in a SQLite file."""
 
-    source, label = "langchain", "chat histories of LangChain"
+    source: str = "langchain"
+    label: str = "chat histories of LangChain"
     table = "message_store"
     _speakers: ClassVar = {
         "human": "user",

@@ -46,7 +46,8 @@ def is_markdown(name: str) -> bool:
 class Markdown:
     """A note's id comes from the name of the folder and the path below it."""
 
-    source, label = "markdown", "Markdown notes"
+    source: str = "markdown"
+    label: str = "Markdown notes"
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]:
         names = files_below(path, is_markdown, log) if path.is_dir() else [""]
@@ -178,8 +179,9 @@ def _plain(text: str) -> str:
 class Mem0:
     """Memories of mem0: what `get_all` gives as JSON, or the file in which it keeps their history."""
 
-    source, label = "mem0", "memories of mem0"
-    columns = frozenset(("memory_id", "new_memory", "event", "created_at"))
+    source: str = "mem0"
+    label: str = "memories of mem0"
+    columns: frozenset[str] = frozenset(("memory_id", "new_memory", "event", "created_at"))
     """The columns by which the table `history` is known."""
 
     def read(self, path: Path, log: ImportLog) -> Iterator[Record]:

@@ -59,7 +59,9 @@ class TranscriptFormat(ABC):
 class ClaudeCode(TranscriptFormat):
     """A message in each line, with an id, a time and its session."""
 
-    source, label, resumes = "claude-code", "transcripts of Claude Code", True
+    source: str = "claude-code"
+    label: str = "transcripts of Claude Code"
+    resumes: bool = True
     _marks: ClassVar = {
         "isSidechain": "messages of subagents",
         "isMeta": "messages of the program",
@@ -101,7 +103,9 @@ class ClaudeCode(TranscriptFormat):
 class Codex(TranscriptFormat):
     """Envelopes with a time, a type and a payload. Items of a response are the messages."""
 
-    source, label, resumes = "codex", "transcripts of Codex", True
+    source: str = "codex"
+    label: str = "transcripts of Codex"
+    resumes: bool = True
     _envelopes = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
     _inserted = (
         "<environment_context>",
@@ -141,7 +145,9 @@ class Codex(TranscriptFormat):
 class Cursor(TranscriptFormat):
     """A role and a message with parts in each line, without ids and times. The file's name is the session."""
 
-    source, label, resumes = "cursor", "transcripts of Cursor", False
+    source: str = "cursor"
+    label: str = "transcripts of Cursor"
+    resumes: bool = False
     _query = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
     """The text that the user typed, inside the program's additions."""
 

@@ -16,7 +16,7 @@ __all__ = ["router"]
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 for view in (question, why, compare, memories, sessions, graph, live, learn, settings, login):
     router.include_router(view.router)
 

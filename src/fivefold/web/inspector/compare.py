@@ -119,7 +119,7 @@ def make_sliders(
     return sliders
 
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 RECIPES = ("default", "ditto", "memsense", "five-stage", "engram", "recall")
 """The recipes on the page unless the address names others: ours and those of the five source systems (N2)."""

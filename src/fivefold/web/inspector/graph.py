@@ -246,7 +246,7 @@ CHANGES = {
 }
 """By the name of a form: the action in the audit log, and the word for the confirmation."""
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 Id = Annotated[int, Query(ge=0, lt=LARGEST)]
 Name = Annotated[str, Form(max_length=1_000)]

@@ -14,7 +14,7 @@ from fivefold.learning.training import MIN_RECALLS
 from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, confirmation, is_fragment, page, redirect
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 Text = Annotated[str, Form(max_length=1_000)]
 

@@ -36,7 +36,7 @@ SHOWN = 50
 SHOWN_MEMORIES = 3
 """The most memories that are shown of an event."""
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 
 @router.get("/live")

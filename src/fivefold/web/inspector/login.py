@@ -12,7 +12,7 @@ from fivefold.values.access import Unauthorized
 from fivefold.web.auth import COOKIE, address_of, service_of
 from fivefold.web.inspector.rendering import page
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 COOKIE_S = 30 * 86_400
 """Time that a browser stays signed in, as long as the server runs."""

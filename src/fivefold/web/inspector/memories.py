@@ -67,7 +67,7 @@ def _normalize(name: str, text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-one_memory = APIRouter()
+one_memory: APIRouter = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def neighbours_of(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory
     return engine.neighbours([memory]).get(memory.id, (None, None))
 
 
-changes = APIRouter()
+changes: APIRouter = APIRouter()
 
 
 Text = Annotated[str, Form()]
@@ -262,7 +262,7 @@ MEANINGS = {
     "expiring": f"They expire in the next {SOON_DAYS} days. What is pinned stays.",
 }
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 router.include_router(changes)
 router.include_router(one_memory)
 

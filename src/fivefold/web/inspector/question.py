@@ -207,7 +207,7 @@ def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
     return list(legend.items())
 
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 
 @router.get("/ask")

@@ -108,7 +108,7 @@ PAGE = 60
 TURNS = 200
 """Turns of a session on one page."""
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 
 @router.get("/sessions")

@@ -31,7 +31,7 @@ GROUPS = {
 }
 """The order of the page; the setting that people change first is at the top."""
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 
 Texts = Annotated[Mapping[str, str], Depends(texts_reader(FIELDS))]

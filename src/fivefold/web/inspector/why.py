@@ -78,7 +78,7 @@ def make_waterfall(recall: Recall) -> Iterator[TimingBar]:
         start += timing.ms
 
 
-router = APIRouter()
+router: APIRouter = APIRouter()
 
 
 @router.get("/why")

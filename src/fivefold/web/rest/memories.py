@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,9 +25,9 @@ from fivefold.web.rest.bodies import Batch, Changes, Decision, FilterText, Messa
 from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
 from fivefold.web.security import quoted
 
-life_operation = partial(operation, tag="life")
-memories_operation = partial(operation, tag="memories")
-queue_operation = partial(operation, tag="queue")
+life_operation: Final = partial(operation, tag="life")
+memories_operation: Final = partial(operation, tag="memories")
+queue_operation: Final = partial(operation, tag="queue")
 
 Wait = Annotated[
     bool, Query(description="With false the write is accepted (202) once it is durable, and stored a moment later")
@@ -79,7 +79,7 @@ def cancel_write(action: Current, id: str) -> QueuedWrite:
 class Filters(BaseModel):
     """Filters of the list of memories; without any, all are listed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     kind: Kind | None = Field(None, description="turn, note or session")
     type: Type | None = Field(None, description="What kind of statement")
@@ -220,7 +220,7 @@ def memory_history(action: Current, id: str) -> History:
     return action.engine.history(id)
 
 
-quarantine_operation = partial(operation, tag="quarantine")
+quarantine_operation: Final = partial(operation, tag="quarantine")
 Limit = Annotated[int, Query(ge=1, description="How many on one page")]
 Cursor = Annotated[str | None, Query(max_length=2_000, description="Where the page before ended")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Body, Depends, Query
 from fastapi import Path as PathParameter
@@ -40,9 +40,9 @@ from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeB
 from fivefold.web.rest.operations import Current, ValueResponse, operation
 from fivefold.web.rest.recalls import Paging
 
-graph_operation = partial(operation, tag="graph")
-namespaces_operation = partial(operation, tag="namespaces")
-server_operation = partial(operation, tag="server")
+graph_operation: Final = partial(operation, tag="graph")
+namespaces_operation: Final = partial(operation, tag="namespaces")
+server_operation: Final = partial(operation, tag="server")
 
 
 @namespaces_operation("DELETE /v1/namespaces/{namespace:name}", "admin", "delete_namespace", namespace="trial")

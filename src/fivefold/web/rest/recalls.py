@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import Query as QueryParameters
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,8 +31,8 @@ from fivefold.web.rest.bodies import (
 )
 from fivefold.web.rest.operations import JSON, Current, ValueResponse, operation
 
-recall_operation = partial(operation, tag="recall")
-sessions_operation = partial(operation, tag="sessions")
+recall_operation: Final = partial(operation, tag="recall")
+sessions_operation: Final = partial(operation, tag="sessions")
 
 TEXT = "text/plain"
 ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
@@ -113,7 +113,7 @@ def _weight(part: str) -> float:
 class Paging(BaseModel):
     """A page of a list."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     limit: int = Field(50, ge=1, description="How many on one page")
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")

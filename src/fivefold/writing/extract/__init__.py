@@ -468,7 +468,7 @@ class ModelExtractor:
     """Any chat endpoint of the OpenAI shape; the rules fill in dates and statements, and everything on failure."""
 
     def __init__(self, model: str) -> None:
-        self.name = f"openai:{model}"
+        self.name: str = f"openai:{model}"
         self._model = model
         self._rules = Rules()
 
