@@ -11,7 +11,7 @@ from typing import Any
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
-os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TESTING": "true", "OTEL_SDK_DISABLED": "true"}
+os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
 
 import pytest
 
