@@ -420,6 +420,22 @@ def qa(
 
 
 @bench.command()
+def profile(
+    lives: Annotated[
+        Literal["choose", "report", "all"], typer.Option("--lives", help="Which shipped everyday lives")
+    ] = "report",
+    budget: Annotated[int, typer.Option("--budget", help="Tokens of a profile")] = 600,
+    embedder: EmbedderOption = "fivefold-minilm",
+    as_json: JsonOption = False,
+) -> None:
+    """Measure profiles, agendas and histories against lists of what is known, written from the everyday lives."""
+    from fivefold_bench.profile import run_profiles
+
+    report = run_profiles(lives, budget, embedder, progress=sys.stderr.isatty())
+    _tell(as_json, report.to_dict(), lambda views: views.show_profiles(report))
+
+
+@bench.command()
 def diff(
     a: Annotated[Path, typer.Argument(help="results.json of a run run with --out")],
     b: Annotated[Path | None, typer.Argument(help="results.json of another [default: the same]")] = None,

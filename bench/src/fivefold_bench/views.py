@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fivefold_bench.load import LoadReport
     from fivefold_bench.measures import Measure
     from fivefold_bench.peers.report import PeerReport
+    from fivefold_bench.profile import ProfileReport
     from fivefold_bench.qa import QaReport
 
 WIDE = 120
@@ -82,6 +83,26 @@ def show_blocks(report: BlockReport, out: Path | None) -> None:
         line(title(rows), "bold")
         figure_table("recipe", COLUMNS, table_rows(rows), spared=frozenset())
     _end([f"embedder {report.embedder}", *report.notes], f"results, table and plot in {out}" if out else "")
+
+
+def show_profiles(report: ProfileReport) -> None:
+    """A row for each life, then the facts by section."""
+    _title(f"What is known, profiles of {report.budget:,} tokens")
+    columns = ("life", "facts", "found", "lines", "stale", "wrong", "agenda", "cancelled", "history", "lines/value")
+    rows = [
+        (
+            *(item.name, f"{item.facts:,}", tables.share(item.found / max(1, item.facts)), f"{item.lines:,}"),
+            *(tables.share(item.stale / max(1, item.lines)), tables.share(item.wrong / max(1, item.lines))),
+            *(f"{item.dated_found}/{item.dated}", f"{item.cancelled_shown}/{item.cancelled}"),
+            *(tables.share(item.in_order / max(1, item.values)), f"{item.history_lines / max(1, item.values):.1f}"),
+        )
+        for item in (*report.lives, report.overall)
+    ]
+    terminal.table(columns, rows, right=columns[1:])
+    line("")
+    sections = [(item.section, f"{item.facts:,}", tables.share(item.share)) for item in report.sections]
+    terminal.table(("section", "facts", "found"), sections, right=("facts", "found"))
+    _end([f"embedder {report.embedder}"], "")
 
 
 def show_qa(report: QaReport, out: Path) -> None:
@@ -145,7 +166,7 @@ def show_diff(diff: Diff, limit: int) -> None:
     for change in diff.changes[:limit]:
         line("")
         hang("? ", change.text, "bold cyan")
-        scores = f"{tables.share(change.a.score)} → {tables.share(change.b.score)}"
+        scores = f"{tables.share(change.a.score)} → {tables.tables.share(change.b.score)}"
         line(f"  {change.question} · {change.category} · {scores}", "green" if change.change > 0 else "red")
         for name, side in (("A", change.a), ("B", change.b)):
             gold = ", ".join(f"{id} {f'#{place}' if place else 'not found'}" for id, place in side.gold.items())
