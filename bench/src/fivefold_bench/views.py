@@ -166,7 +166,7 @@ def show_diff(diff: Diff, limit: int) -> None:
     for change in diff.changes[:limit]:
         line("")
         hang("? ", change.text, "bold cyan")
-        scores = f"{tables.share(change.a.score)} → {tables.tables.share(change.b.score)}"
+        scores = f"{tables.share(change.a.score)} → {tables.share(change.b.score)}"
         line(f"  {change.question} · {change.category} · {scores}", "green" if change.change > 0 else "red")
         for name, side in (("A", change.a), ("B", change.b)):
             gold = ", ".join(f"{id} {f'#{place}' if place else 'not found'}" for id, place in side.gold.items())

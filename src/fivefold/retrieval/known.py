@@ -42,8 +42,8 @@ MAX_ABOUT = 300
 MAX_EARLIER = 30
 """Facts that were true before, in a profile."""
 
-ENDED_CHANCE = 0.35
-"""A fact that is less likely to hold than this was true before."""
+ENDED_CHANCE = 0.88
+"""A fact that is less likely to hold than this counts as true before: a stale line is worse than a missing one."""
 
 REPEATED = 0.65
 """The share of its words that other lines have already, from which a line says nothing new."""
@@ -51,7 +51,7 @@ REPEATED = 0.65
 MIN_WEIGHT = 0.2
 """A fact below this weight is small talk, which no view shows."""
 
-LINE_TOKENS = 12
+LINE_TOKENS = 4
 """Tokens that a line costs besides its own, so that a short one does not win by being short."""
 
 BY_WEIGHT, BY_NEWS, BY_LINK, BY_LINKS, BY_AGE = 0.7, 0.65, -0.7, -0.25, 0.6
