@@ -173,6 +173,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
         "neighbours",
         "passage",
         "chance",
+        "folded",
         "explain",
     }
     assert shown["hits"][0]["memory"]["id"] == answer[0].memory.id

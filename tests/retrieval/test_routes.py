@@ -270,6 +270,24 @@ def test_conversations_after_the_time_of_the_question_are_left_out(talks: Engine
     assert asked(talks, "what did I just say?", "2025-06-09T17:00:00Z") == []
 
 
+def test_the_last_words_of_somebody_who_is_named(tmp_path: Path) -> None:
+    with toy(str(tmp_path / "m.db")) as team:
+        team.remember_many(
+            {"id": f"{speaker}{day}", "speaker": speaker, "content": text, "event_at": f"2025-06-0{day}T10:00:00Z"}
+            | ({"session_id": "s"} if speaker == "Tove" else {})
+            for day, (speaker, text) in enumerate(
+                [("Tove", "The kiln hums."), ("Ulf", "Ulf's kiln"), ("Tove", "It broke."), ("Ulf", "Order a fuse.")], 1
+            )
+        )
+        for question in ("what did Tove last say?", "last message from Tove", "what has Tove said most recently?"):
+            assert asked(team, question, AFTER) == ["Tove3", "Tove1"]
+        assert asked(team, "Ulf: what was my last note?", AFTER) == ["Ulf4", "Ulf2"]
+        assert asked(team, "Tove here, what was the last thing I told you?", AFTER) == ["Tove3", "Tove1"]
+        assert asked(team, "what did Nobody last say?", AFTER) == []
+        assert asked(team, "any news about the kiln?", AFTER) == ["Ulf2", "Tove1"]
+        assert team.understand("what did Tove last say?").demands[0].speaker == "Tove"
+
+
 def test_the_depth_keeps_the_latest_turns(talks: Engine) -> None:
     answer = talks.recall("what did I just say?", now=DURING, k=2, overrides={"routes.turns.depth": 2})
     assert [top.id for top in run_of(answer, "turns").top] == ["kiln2", "kiln1"]

@@ -37,7 +37,8 @@ DemandKind = Literal[
 - `window`: memories of a time, by the day they were said or by a date they name
 - `current`, `past`: what holds now, what held before
 - `first`, `last`, `next`: the earliest, the latest, the nearest ahead of what answers
-- `just now`, `last time`, `last note`: the turns of the running conversation, of the one before, the latest notes
+- `just now`, `last time`, `last note`: the turns of the running conversation, of the one before, the latest notes,
+  or the latest words of somebody or about something
 - `list`, `count`: everything that answers, not variants of one thing
 - `negation`: what is not so, or not wanted
 - `suggestion`: tastes, allergies and dislikes that matter to an advice
@@ -64,6 +65,8 @@ class Demand(Value):
     decides: bool
     about: str
     """The demand in words, for people."""
+    speaker: str = ""
+    """Whose words are asked for, the user's, the assistant's or those of a speaker by name; empty for anybody's."""
 
 
 NamePrior = Literal["memories", "questions"]

@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 
 from fivefold.retrieval.protocols import BaseRoute, CosineRoute, Options, SearchContext
 from fivefold.retrieval.routes.late import lucky_gain
-from fivefold.retrieval.understand.demands import conversations, speaker_asked
+from fivefold.retrieval.understand.demands import conversations
 from fivefold.settings import Settings
 from fivefold.stores.records import Arm, Walk
 from fivefold.text.lexemes import lexemes
 from fivefold.values.fields import About, Between
-from fivefold.values.filters import Filter, narrowed
-from fivefold.values.query import TURNS, Query
+from fivefold.values.filters import Filter
+from fivefold.values.memory import Kind, Memory
+from fivefold.values.query import TURNS, Demand, Query
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
 from fivefold.values.vectors import VectorField
@@ -194,10 +195,18 @@ class InWindow(BaseRoute):
         return [replace(hit, factor=DECIDES) for hit in hits] if decides else hits
 
 
+SIDES = frozenset({"user", "assistant"})
+_NOTE = re.compile(r"note|memo|dictat|record|entry|jot|wrote|write", re.IGNORECASE)
+MIN_PARTIAL_SUBJECT = 3
+"""From so many words of a subject on, two in three of them are enough."""
+MAX_ABOUT_SUBJECT = 100
+"""Memories with the words of a subject among which the latest are looked for."""
+
+
 class Turns(BaseRoute):
     """The latest turn or note first: 1 for it, then 1/2, 1/3, …; if the question names a subject too, 1 for each.
 
-    If it asks what one side said, the turns of that side come first.
+    If it asks what one side said, the turns of that side come first. The latest about a subject has all its words.
     """
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
@@ -206,9 +215,10 @@ class Turns(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         query, demand = context.query, context.query.demand(*TURNS)
         assert demand is not None
-        if demand.kind == "last note":
-            notes = narrowed(keep, kinds=("note",))
-            latest = context.reader.memories.page(notes, (to_micros(query.now) + 1, 0), depth)
+        if demand.kind == "last note" and not demand.decides and not _NOTE.search(demand.text):
+            return self._about_subject(context, demand, depth, keep)
+        if demand.kind == "last note" or demand.speaker not in ("", *SIDES):
+            latest = self._latest(context, demand, depth, keep)
         else:
             found = conversations(context.reader, query.now, context.session_id)
             session = found.last if demand.kind == "last time" else found.running or found.last
@@ -216,9 +226,38 @@ class Turns(BaseRoute):
             latest = [turn for turn in reversed(turns) if turn.event_at <= query.now and keep.matches(turn)][:depth]
         if not demand.decides:
             return [RouteHit(turn.row, 1.0) for turn in latest]
-        if side := speaker_asked(query.to_read):
-            latest.sort(key=lambda turn: ((turn.speaker or "user").casefold() == "assistant") != (side == "assistant"))
+        if (side := demand.speaker) in SIDES:
+            latest.sort(key=lambda turn: _side(turn) != side)
         return [RouteHit(turn.row, 1 / place, factor=DECIDES) for place, turn in enumerate(latest, 1)]
+
+    def _latest(self, context: SearchContext, demand: Demand, depth: int, keep: Filter) -> list[Memory]:
+        """The latest notes, or whatever a speaker said last."""
+        noted = demand.speaker in ("", *SIDES) or _NOTE.search(demand.text) is not None
+        kinds: tuple[Kind, ...] = ("note",) if noted else ("note", "turn")
+        speakers = () if demand.speaker in ("", *SIDES) else (demand.speaker,)
+        wanted = replace(keep, kinds=keep.kinds or kinds, speakers=keep.speakers or speakers)
+        page = context.reader.memories.page(wanted, (to_micros(context.query.now) + 1, 0), depth)
+        return [one for one in page if one.kind in kinds and (not speakers or one.speaker in speakers)]
+
+    def _about_subject(self, context: SearchContext, demand: Demand, depth: int, keep: Filter) -> list[RouteHit]:
+        query = context.query
+        subject = set(lexemes(query.to_read)) - set(lexemes(demand.text))
+        hits = context.reader.search.lexical(list(subject), MAX_ABOUT_SUBJECT, keep) if subject else []
+        memories = context.reader.memories.fetch([hit.row for hit in hits])
+        least = len(subject) if len(subject) < MIN_PARTIAL_SUBJECT else 2 * len(subject) / 3
+        about = [
+            one
+            for one in memories.values()
+            if one.event_at <= query.now
+            and len(subject.intersection(lexemes(one.content))) >= least
+            and (demand.speaker not in SIDES or _side(one) == demand.speaker)
+        ]
+        latest = sorted(about, key=lambda one: (one.event_at, one.row), reverse=True)[:depth]
+        return [RouteHit(one.row, 1 / place) for place, one in enumerate(latest, 1)]
+
+
+def _side(memory: Memory) -> str:
+    return "assistant" if (memory.speaker or "").casefold() == "assistant" else "user"
 
 
 # Standing instructions and preferences that apply to a request, whatever the words of the request are.

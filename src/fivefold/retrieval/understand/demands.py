@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
@@ -17,6 +17,7 @@ from fivefold.text.time_grammar import EARLIEST, Reach, find_window
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Session, Type
 from fivefold.values.query import Cue, Demand, DemandKind, Window, Yesterday
+from fivefold.values.times import to_micros
 
 # What a question is about besides its time: the words left when those of asking and of time are taken away.
 
@@ -113,6 +114,7 @@ was were is are am will would shall should can could may might please pls hey hi
 really so far all whole entire every lot bit much many there what's whats who's whos when's whens where's wheres how's
 hows im ive i'd id u ur me you us we n abt about ever yet spend spent make made take took keep order memory memories
 conversation conversations session sessions lined still left todo due hold holds bring brings brought look looks looking
+decide decided decision decisions agree agreed ask asked question questions answer answers message messages topic topics
 store report reports reported arrange arranged arrangements wrong finish ahead
 """
 """Words that a question about a time and nothing else is made of."""
@@ -340,14 +342,43 @@ class _LowerQuestion:
         return self.found[name]
 
 
-def find_demands(question: str, time: Time | None = None, language: str | None = None) -> tuple[Demand, ...]:
-    """Every demand of the question, those of its conversation and time first."""
+Speaker = Callable[[str], str]
+"""Gives the speaker of stored memories that a word in lower case names, or nothing."""
+
+_ASKER = re.compile(r"(?:it's |this is )?([\w-]+)(?: here(?:[,.:!]| [-–])|:) ")
+
+
+def _stored_speaker(reader: Reader | None, now: datetime | None) -> Speaker:
+    """Looks a name up among those who said what is stored."""
+
+    def find(name: str) -> str:
+        if reader is None or now is None:
+            return ""
+        names = tuple(dict.fromkeys((name, name.capitalize(), name.title(), name.upper())))
+        latest = reader.memories.page(Filter(speakers=names), (to_micros(now) + 1, 0), 1)
+        return (latest[0].speaker or "") if latest else ""
+
+    return find
+
+
+def find_demands(
+    question: str,
+    time: Time | None = None,
+    language: str | None = None,
+    reader: Reader | None = None,
+    now: datetime | None = None,
+) -> tuple[Demand, ...]:
+    """Every demand of the question, those of its conversation and time first; a reader knows who has spoken."""
     if language is not None:
         return tuple(_of_foreign(question, time, language))
     text = lower_case(question)
+    speaker, asker = _stored_speaker(reader, now), _ASKER.match(text)
+    if asker and (name := speaker(asker[1])):  # "Ana: what was my last note"
+        whole = find_demands(" " * asker.end() + question[asker.end() :], time)
+        return tuple(replace(each, speaker=name) if each.speaker == "user" else each for each in whole)
     advises = bool(phrases("suggestion").search(text)) and not phrases("suggested").search(text)
     asked = _LowerQuestion(text, time, advises)
-    talk = list(_of_conversation(asked))
+    talk = list(_of_conversation(asked, speaker))
     if talk and talk[0].decides:
         return (talk[0],)
     timed = talk
@@ -355,6 +386,8 @@ def find_demands(question: str, time: Time | None = None, language: str | None =
         narrowed = asked.advises or asked.find("negation") or asked.find("exactly when")
         timed = [*talk, _window(question, time.window, decides=time.alone and not narrowed)]
     ordered = () if talk else tuple(_of_order(asked))
+    if not timed and (match := asked.find("latest about")):
+        timed = [replace(_made("last note", match), speaker=speaker_asked(text))]
     return (*timed, *ordered, *_of_completeness(asked), *_of_state(asked, {item.kind for item in (*timed, *ordered)}))
 
 
@@ -363,8 +396,19 @@ def _made(kind: DemandKind, match: re.Match[str] | None, decides: bool = False) 
     return Demand(kind, text, start, decides, _ABOUT[kind])
 
 
-def _of_conversation(asked: _LowerQuestion) -> Iterator[Demand]:
+_LATEST = re.compile(r"\b(?:last|latest|most recent|leave|left)\b")
+_TALK_NAMED = re.compile(r"\b(?:conversation|chat|talk|session|discussion|time|when|before|pick up)\b")
+
+
+def _of_conversation(asked: _LowerQuestion, speaker: Speaker) -> Iterator[Demand]:
     """The turns of this conversation or of the one before it, or the latest notes; they decide without a subject."""
+    match = asked.find("their words")
+    name = speaker(next(filter(None, match.groups()))) if match else ""
+    if match and name:
+        if not _subject_besides(asked.text, match):
+            yield replace(_made("last note", match, decides=True), speaker=name, about=f"the latest words of {name}")
+        return
+    side = speaker_asked(asked.text)
     own_day = asked.time and not re.match(r"(?:today|tonight|this)\b", asked.time.window.text.casefold())
     sections: tuple[tuple[DemandKind, str], ...] = (
         ("last note", "last note"),
@@ -377,8 +421,10 @@ def _of_conversation(asked: _LowerQuestion) -> Iterator[Demand]:
         if match is None or (kind == "just now" and own_day):  # "what were we talking about on Monday"
             continue
         alone = not _subject_besides(asked.text, match)
+        # where one left off with something may lie further back than the last talk
+        further = not alone and _LATEST.search(match[0]) and not _TALK_NAMED.search(match[0])
         if alone or section != "bare last time":
-            yield _made(kind, match, decides=alone)
+            yield replace(_made("last note" if further else kind, match, decides=alone), speaker=side)
             return
     match = asked.find("just now")
     if match and asked.text[match.end() :].strip(" ?"):
@@ -391,9 +437,8 @@ def _subject_besides(text: str, match: re.Match[str]) -> list[str]:
     return [word for word in rest if not (phrases("talk").fullmatch(word) or phrases("no subject").fullmatch(word))]
 
 
-def speaker_asked(question: str) -> str:
-    """The speaker whose turns a question asks for: the user, the assistant or, as "", both."""
-    text = lower_case(question)
+def speaker_asked(text: str) -> str:
+    """The speaker whose turns a question in lower case asks for: the user, the assistant or, as "", both."""
     if phrases("you said").search(text):
         return "assistant"
     return "user" if phrases("i said").search(text) else ""

@@ -566,7 +566,7 @@ def understand(
         referring = [ref for ref in referring if not ref.via.startswith(_FROM_USER)]
     time = time_of(asked, language, clock, reader, settings)
     cues = find_cues(reworded.text if language else question)
-    demands = find_demands(asked, time, language)
+    demands = find_demands(asked, time, language, reader, clock.now)
     if reading == reworded.text and not language and all(demand.kind != "past" for demand in demands):
         reading = with_relatives_named(reading, resolved)
     texts = (question, reading, further) if reading != question else (question,)
