@@ -33,6 +33,8 @@ def test_templates_say_how_addresses_look(talk: Talk) -> None:
         "fivefold://{namespace}/memories/{id}",
         "fivefold://{namespace}/sessions/{id}",
         "fivefold://{namespace}/health",
+        "fivefold://{namespace}/known/{id}",
+        "fivefold://{namespace}/sessions/{id}/recap",
     ]
 
 
@@ -57,6 +59,14 @@ def test_the_health_of_a_namespace_is_read(talk: Talk) -> None:
     report = read(talk, "fivefold://default/health")
     assert (report["namespace"], report["memories"]) == ("default", len(RECORDS))
     assert {"expired", "near-duplicates", "secrets"} <= {item["check"] for item in report["findings"]}
+
+
+@in_both_ways
+def test_what_is_known_is_read(talk: Talk) -> None:
+    assert {"facts", "earlier"} <= read(talk, "fivefold://default/known/profile").keys()
+    assert {"facts", "moved"} <= read(talk, "fivefold://default/known/agenda").keys()
+    assert {"new", "replaced", "ended"} <= read(talk, "fivefold://default/known/changes").keys()
+    assert read(talk, "fivefold://default/sessions/monday/recap")["session_id"] == "monday"
 
 
 @in_both_ways

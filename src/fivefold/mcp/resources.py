@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
 SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")
 HEALTH = UriTemplate.parse("fivefold://{namespace}/health")
+KNOWN = UriTemplate.parse("fivefold://{namespace}/known/{id}")
+RECAP = UriTemplate.parse("fivefold://{namespace}/sessions/{id}/recap")
 
 PAGE_SIZE = 50
 """The number of memories on one page of the list."""
@@ -59,6 +61,13 @@ TEMPLATES = (
         "Health of a namespace",
         "What is expired, stale, never used, said twice, contradicted or a secret, and what to do",
     ),
+    (
+        KNOWN,
+        "known",
+        "What is known",
+        "With the id profile, agenda or changes: that of the user; with any other name, what is known of that one",
+    ),
+    (RECAP, "recap", "Recap of a conversation", "Its decisions, facts, promises and open questions"),
 )
 
 
@@ -87,7 +96,7 @@ def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadRes
             with session.act(action_name, subject=id) as action:
                 text = escaped(json.dumps(read(action.engine, id or ""), ensure_ascii=False))
             return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
-    known = f"{MEMORY}, {SESSION} and {HEALTH}"
+    known = ", ".join(str(template) for template, *_ in TEMPLATES)
     raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {known}")
 
 
@@ -99,10 +108,20 @@ def _last_turns(engine: Engine, id: str) -> list[Json]:
     return [turn.to_dict() for turn in turns]
 
 
+def _known(engine: Engine, id: str) -> Json:
+    if id == "agenda":
+        return engine.agenda().to_dict()
+    if id == "changes":
+        return engine.changes().to_dict()
+    return engine.profile("user" if id == "profile" else id, token_budget=BUDGET).to_dict()
+
+
 READERS: tuple[tuple[UriTemplate, str, Callable[[Engine, str], object]], ...] = (
     (MEMORY, "get", lambda engine, id: engine.get(id).to_dict()),
     (SESSION, "session", _last_turns),
     (HEALTH, "health", lambda engine, _: engine.health(examples=EXAMPLES).to_dict()),
+    (KNOWN, "profile", _known),
+    (RECAP, "recap", lambda engine, id: engine.recap(id).to_dict()),
 )
 """Each address with the action in the audit log."""
 
