@@ -52,6 +52,7 @@ ARGS: dict[str, list[str]] = {
     "graph show": [],
     "graph alias": ["Okafor", "Mrs O"],
     "graph merge": ["Okafor", "E-47821"],
+    "graph split": ["Okafor", "Mrs Okafor", "key"],
     "graph relate": ["Okafor", "owns", "E-47821"],
     "settings": [],
     "pin": ["key"],

@@ -314,6 +314,20 @@ def test_a_split_moves_memories_and_survives_a_rebuild(engine: Engine) -> None:
     assert set(hits(engine, "Alex", hops=0)) == {first}
 
 
+def test_a_split_undoes_a_merge_with_what_was_stated(engine: Engine) -> None:
+    chat(engine, "Sam Okafor is my cousin", "Sam Whitfield is my boss", "Sam Whitfield lives in Leeds")
+
+    def known(name: str) -> tuple[object, ...]:
+        return people(engine, name), {one for one in relations(engine, name) if one[3] != "semantic"}
+
+    before = known("Sam Okafor"), known("Sam Whitfield")
+    kept = engine.graph.merge("Sam Okafor", "Sam Whitfield")
+    engine.graph.split(kept.id, "Sam Whitfield", ["2", "3"])
+    assert (known("Sam Okafor"), known("Sam Whitfield")) == before
+    engine.doctor(repair=True)
+    assert (known("Sam Okafor"), known("Sam Whitfield")) == before
+
+
 def test_an_ambiguous_name_lists_who_may_be_meant(engine: Engine) -> None:
     engine.remember_many(["Sam Whitfield climbs", "Sam Osei sells parts"])
     with pytest.raises(fivefold.InvalidInput, match=r"'Sam' may be Sam .* \(id \d+\), Sam"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -13,6 +14,9 @@ graph: typer.Typer = typer.Typer(
     help="Look at the entity graph and put it right.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(graph, name="graph")
+
+MAX_UNDONE = 1_000
+"""Memories of an entity that the command for undoing a merge names."""
 
 Who = Annotated[str, typer.Argument(help="A name, an alias or an id")]
 
@@ -51,9 +55,32 @@ def merge(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Make two entities one."""
+    """Make two entities one, and say how to undo that."""
     with space.reading() as engine:
-        space.show(engine.graph.merge(_which(kept), _which(gone)), _draw)
+        other = engine.graph.entity(_which(gone))
+        ids = [memory.id for memory in engine.graph.memories(other.id, MAX_UNDONE)]
+        entity = engine.graph.merge(_which(kept), other.id)
+    undo = f"fivefold graph split {entity.id} {quote(other.name)} {' '.join(map(quote, ids))}" if ids else ""
+
+    def draw(item: Value) -> None:
+        _draw(item)
+        if undo:
+            terminal.line(f"To undo: {undo}")
+
+    space.show(entity, draw)
+
+
+@graph.command()
+def split(
+    who: Who,
+    name: Annotated[str, typer.Argument(help="What the other entity is called")],
+    memories: Annotated[list[str], typer.Argument(help="Ids of the memories that speak of the other one")],
+    *,
+    space: SpaceOptions,
+) -> None:
+    """Make one entity two; 'graph merge' undoes it."""
+    with space.reading() as engine:
+        space.show(engine.graph.split(_which(who), name, memories), _draw)
 
 
 @graph.command()

@@ -102,7 +102,10 @@ class Graph:
         return self.entity(key)
 
     def merge(self, into: str | int, other: str | int) -> Entity:
-        """Make two entities one: links, aliases and edges of `other` move to `into`."""
+        """Make two entities one: links, aliases and edges of `other` move to `into`.
+
+        `split` with the name and the memories of `other` undoes it.
+        """
         target, source = self.entity(into).id, self.entity(other).id
         if target == source:
             raise InvalidInput("an entity cannot be merged into itself")
@@ -111,7 +114,10 @@ class Graph:
         return self.entity(target)
 
     def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
-        """Make one entity two: these memories mention another one, called `name`."""
+        """Make one entity two: these memories mention another one, called `name`; `merge` undoes it.
+
+        Relations that only these memories state go along, and so does `name` if it was an alias.
+        """
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
         rows = [self._namespace.get(id).row for id in memories]
         if not rows:

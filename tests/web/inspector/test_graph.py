@@ -195,15 +195,15 @@ def test_an_entity_is_put_right(browser_page: Page, served: Served) -> None:
         served.client.post(f"/v1/namespaces/{OWN}/memories", json={"content": text})
     key = entity(served, "Jonas Weber", OWN)
     browser_page.goto(f"/graph?namespace={OWN}&entity={key}")
-    browser_page.get_by_text("Rename, add an alias, merge").click()
+    browser_page.get_by_text("Rename, add an alias, merge, split").click()
     browser_page.get_by_label("Name", exact=True).fill("Jonas Weber-Lund")
     browser_page.get_by_role("button", name="Rename").click()
     expect(browser_page.get_by_role("heading", level=1)).to_have_text("Jonas Weber-Lund")
-    browser_page.get_by_text("Rename, add an alias, merge").click()
+    browser_page.get_by_text("Rename, add an alias, merge, split").click()
     browser_page.get_by_label("New alias").fill("JWL")
     browser_page.get_by_role("button", name="Add").click()
     expect(browser_page.locator(".notice-good")).to_contain_text("alias")
-    browser_page.get_by_text("Rename, add an alias, merge").click()
+    browser_page.get_by_text("Rename, add an alias, merge, split").click()
     browser_page.get_by_label("The same as").fill("someone else")
     browser_page.get_by_role("button", name="Merge").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("has no entity 'someone else'")
@@ -214,6 +214,26 @@ def test_an_entity_is_put_right(browser_page: Page, served: Served) -> None:
     known = served.client.get(f"/v1/namespaces/{OWN}/entities/{key}").json()
     assert known["name"] == "Jonas Weber-Lund"
     assert {"jwl", "jonas weber", "elin lund"} <= set(known["aliases"])
+
+
+def test_a_merge_and_a_split_are_undone(served: Served) -> None:
+    for id, text in (("o", "Sam Okafor feeds penguins"), ("w", "Sam Whitfield signs reports")):
+        served.client.post(f"/v1/namespaces/{OWN}/memories", json={"content": text, "id": id})
+    okafor, whitfield = (entity(served, f"Sam {name}", OWN) for name in ("Okafor", "Whitfield"))
+    merged = served.client.post(f"/graph/merge?namespace={OWN}&entity={okafor}", data={"name": str(whitfield)})
+    assert merged.status_code == 200
+    assert all(
+        f'name="{field}" value="{value}"' in merged.text
+        for field, value in (("name", "Sam Whitfield"), ("memory", "w"))
+    )
+    again = {"name": "Sam Whitfield", "memory": "w"}
+    assert served.client.post(f"/graph/split?namespace={OWN}&entity={okafor}", data=again).status_code == 200
+    apart = entity(served, "Sam Whitfield", OWN)
+    assert apart != okafor
+    about = served.client.get(f"/v1/namespaces/{OWN}/entities/{apart}/memories").json()
+    assert [memory["id"] for memory in about["items"]] == ["w"]
+    refused = served.client.post(f"/graph/split?namespace={OWN}&entity={okafor}", data={"name": "Sam"})
+    assert refused.status_code == 422
 
 
 def test_an_unknown_entity_is_told(served: Served) -> None:

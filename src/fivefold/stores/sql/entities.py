@@ -442,21 +442,40 @@ class EntityWriter:
         self._recount(into, by_hand)
 
     def split(self, key: int, name: str, memories: Sequence[int]) -> int:
-        """A new entity, to which these memories' mentions of the old one go, also as extracted; gives its key."""
+        """A new entity, to which go these memories' mentions of the old one and what only they state; gives its key."""
         kind = self._txn.value("SELECT kind FROM entities WHERE namespace = :ns AND key = :key", key=key)
-        new = self._txn.insert(_INSERT_ENTITY, self._txn.key, name, kind, 1, self._txn.now)
-        self.add_alias(new, alias_of(name))
+        sql = "SELECT alias FROM entity_aliases WHERE namespace = :ns AND entity = :key"
+        aliases = {alias for (alias,) in self._txn.rows(sql, key=key)}
+        self._txn.run(
+            "DELETE FROM entity_aliases WHERE namespace = :ns AND entity = :key AND alias = :alias AND 1 < "
+            "(SELECT count(*) FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = :key AND a.part = 0)",
+            key=key,
+            alias=alias_of(name),
+        )
+        new = self._insert(Mention(name, kind), by_hand=True)
         self._txn.many(
             "UPDATE links SET entity = ? WHERE namespace = ? AND entity = ? AND memory = ?",
             [(new, self._txn.key, key, memory) for memory in dict.fromkeys(memories)],
         )
-        sql = "SELECT alias FROM entity_aliases WHERE namespace = :ns AND entity = :key"
-        aliases = {alias for (alias,) in self._txn.rows(sql, key=key)}
+        stated = "EXISTS (SELECT 1 FROM edge_memories s WHERE s.namespace = :ns AND s.edge = edges.key AND {})"
+        by_these = self._txn.sql.among("s.memory", ":rows")
+        for end in ("source", "target"):
+            self._txn.run(
+                f"UPDATE edges SET {end} = :new WHERE namespace = :ns AND {end} = :key AND kind <> 'semantic' "
+                f"AND {stated.format(by_these)} AND NOT {stated.format(f'NOT ({by_these})')}",
+                new=new,
+                key=key,
+                rows=self._txn.sql.as_list(list(dict.fromkeys(memories))),
+            )
         for memory in memories:
             extracted = extracted_of(self._txn, memory)
             extracted["mentions"] = [
-                [name if alias_of(called) in aliases else called, kind, count]
-                for called, kind, count in extracted.get("mentions", ())
+                [name if alias_of(called) in aliases else called, *rest]
+                for called, *rest in extracted.get("mentions", ())
+            ]
+            extracted["relations"] = [
+                [name if alias_of(one) in aliases else one, said, name if alias_of(two) in aliases else two, *rest]
+                for one, said, two, *rest in extracted.get("relations", ())
             ]
             sql = "UPDATE memories SET extracted = :extracted WHERE namespace = :ns AND row = :row"
             self._txn.run(sql, extracted=compact(extracted), row=memory)

@@ -239,10 +239,14 @@ PAGE = 40
 MAX_MEMORIES = 20
 """Memories on the page of an entity that they mention."""
 
+MAX_UNDONE = 1_000
+"""Memories that the form for undoing a merge sends."""
+
 CHANGES = {
     "rename": ("change entity", "renamed"),
     "alias": ("change entity", "aliased"),
     "merge": ("merge entities", "merged"),
+    "split": ("split entity", "parted"),
 }
 """By the name of a form: the action in the audit log, and the word for the confirmation."""
 
@@ -289,6 +293,7 @@ def _list_page(request: Request, session: Session, name: str, cursor: str) -> Re
         error=error,
         cursor=cursor,
         done="",
+        undo=None,
         neighbourhood=connect(RelationReader(graph, utc_now()), entities, next(iter(users), None)),
     )
 
@@ -303,25 +308,62 @@ def alias(request: Request, session: PageSession, entity: Id, name: Name = "") -
     return _change(request, session, entity, "alias", name, lambda graph: graph.alias(entity, name))
 
 
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The form that takes a change back, and what it sends."""
+
+    form: str
+    name: str
+    memories: Sequence[str] = ()
+
+
 @router.post("/graph/merge")
 def merge(request: Request, session: PageSession, entity: Id, name: Name = "") -> Response:
     """Merges the entity with that name into this one; an id if several have the name."""
-    other = int(name) if name.strip().isdecimal() else name
-    return _change(request, session, entity, "merge", name, lambda graph: graph.merge(entity, other))
+
+    def change(graph: Graph) -> Undo:
+        other = graph.entity(int(name) if name.strip().isdecimal() else name)
+        memories = [memory.id for memory in graph.memories(other.id, MAX_UNDONE)]
+        graph.merge(entity, other.id)
+        return Undo("split", other.name, memories)
+
+    return _change(request, session, entity, "merge", name, change)
+
+
+@router.post("/graph/split")
+def split(
+    request: Request,
+    session: PageSession,
+    entity: Id,
+    memory: Annotated[list[str] | None, Form(max_length=MAX_UNDONE)] = None,
+    name: Name = "",
+) -> Response:
+    """Makes an entity of that name, to which the chosen memories belong."""
+    return _change(
+        request,
+        session,
+        entity,
+        "split",
+        name,
+        lambda graph: Undo("merge", str(graph.split(entity, name, memory or []).id)),
+    )
 
 
 def _change(
-    request: Request, session: Session, entity: int, form: str, name: str, change: Callable[[Graph], Entity]
+    request: Request, session: Session, entity: int, form: str, name: str, change: Callable[[Graph], Undo | Entity]
 ) -> Response:
     """Make the change, or show the entity again with the text of the form and the error."""
     action, done = CHANGES[form]
     try:
         with session.act(action, "writer", str(entity)) as act:
             act.engine.graph.entity(entity)
-            change(act.engine.graph)
+            made = change(act.engine.graph)
     except (InvalidInput, NotFound) as error:
         chosen = session.engine().graph.entity(entity)
         return _entity_page(request, session, chosen, 422, names={form: name}, errors={form: str(error)})
+    if isinstance(made, Undo):
+        chosen = session.engine().graph.entity(entity)
+        return _entity_page(request, session, chosen, done=confirmation(done), undo=made)
     return redirect(session, "/graph", entity=entity, done=done)
 
 
@@ -333,6 +375,7 @@ def _entity_page(
     done: str = "",
     names: dict[str, str] | None = None,
     errors: dict[str, str] | None = None,
+    undo: Undo | None = None,
 ) -> Response:
     graph = session.engine().graph
     relations = RelationReader(graph, utc_now())
@@ -344,11 +387,12 @@ def _entity_page(
         name="",
         error="",
         done=done,
+        undo=undo,
         relations=relations.of(chosen.id),
         most_relations=MAX_EDGES,
         memories=graph.memories(chosen.id, MAX_MEMORIES),
         most_memories=MAX_MEMORIES,
-        names={"rename": chosen.name, "alias": "", "merge": "", **(names or {})},
+        names={"rename": chosen.name, "alias": "", "merge": "", "split": "", **(names or {})},
         errors=errors or {},
         neighbourhood=find_neighbourhood(relations, chosen),
     )

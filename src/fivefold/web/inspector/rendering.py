@@ -225,6 +225,7 @@ CONFIRMATIONS = {
     "renamed": "The entity is renamed; the old name stays as an alias.",
     "aliased": "The alias is added.",
     "merged": "The two entities are one now.",
+    "parted": "The chosen memories belong to an entity of their own now.",
     "configured": "The settings are changed.",
     "trained": "The reranker is trained and in use.",
     "not-trained": "The reranker stays off; the reason is below.",
