@@ -36,7 +36,7 @@ EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
 LIVES ?= report
 
-.PHONY: audit docs sbom demo race check test test-adapters test-training browser lint format clean
+.PHONY: audit docs sbom demo race check test test-adapters test-training browser lint format release types clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -92,6 +92,26 @@ audit: $(DEV)
 docs: $(DOCS)
 	@$(BIN)/python docs/make_site.py
 	@$(BIN)/zensical build
+
+# Builds both packages, checks them, installs them into a new environment, and prints what to upload; uploads nothing.
+release:
+	@rm -rf out/release $(VENV)/release && mkdir -p out/release
+	@$(PYTHON) -m venv $(VENV)/release && $(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@for source in . bench; do $(VENV)/release/bin/python -m build --outdir out/release $$source >$(VENV)/release/build.log || \
+	  { cat $(VENV)/release/build.log; exit 1; }; done
+	@$(VENV)/release/bin/twine check --strict out/release/*
+	@$(PYTHON) -m venv $(VENV)/release/installed
+	@$(VENV)/release/installed/bin/python -m pip install --quiet --disable-pip-version-check out/release/*.whl
+	@cd $(VENV)/release && installed/bin/fivefold --version && installed/bin/fivefold demo >/dev/null && installed/bin/fivefold bench --help >/dev/null
+	@echo "Built, checked and installed; nothing was signed or uploaded. To upload: twine upload out/release/*"
+	@cd out/release && sha256sum *
+
+# How much of the package a type checker knows without inferring it.
+types: $(DEV)
+	@test -x $(VENV)/types/bin/pyright || { $(PYTHON) -m venv $(VENV)/types && \
+	  $(VENV)/types/bin/python -m pip install --quiet --disable-pip-version-check pyright; }
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH=$(CURDIR)/$(BIN):$$PATH $(VENV)/types/bin/pyright --verifytypes fivefold --ignoreexternal \
+	  >$(VENV)/types/report; grep "completeness score" $(VENV)/types/report
 
 sbom: $(DEV)
 	@$(BIN)/python docs/make_sbom.py $(EXTRAS)
