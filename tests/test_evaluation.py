@@ -41,7 +41,7 @@ def test_other_spellings_are_read(tmp_path: Path) -> None:
     ("place", "change", "message"),
     [
         ("questions", {"kind": "riddle"}, "nuno.json question 1, field kind: 'riddle' is unknown; known are current"),
-        ("questions", {"expected": ["m9"]}, "question 1, field expected: 'm9' is no memory of this life"),
+        ("questions", {"expected": ["m9"]}, "question 1, field expected: 'm9' is not a memory of this life"),
         ("questions", {"stale": ["m4"]}, "question 1, field stale: 'm4' is expected as well; name it once"),
         ("questions", {"kind": "never"}, "field expected: a question of kind never names no memory"),
         ("questions", {"expected": []}, "field expected: a question of kind never names no memory"),
@@ -161,7 +161,7 @@ def test_a_line_needs_neither_a_kind_nor_a_time(tmp_path: Path) -> None:
     ]
     assert {question.now for question in found.questions} == {found.memories[0].event_at}
     path.write_text(path.read_text("utf-8") + '{"q": "Which?", "expected": ["b"]}\n', "utf-8")
-    with pytest.raises(InvalidInput, match=r"few\.jsonl line 4, field expected: 'b' is no memory of this life"):
+    with pytest.raises(InvalidInput, match=r"few\.jsonl line 4, field expected: 'b' is not a memory of this life"):
         read_life(path)
 
 

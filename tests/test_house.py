@@ -184,3 +184,28 @@ def test_every_dependency_has_its_reason() -> None:
     table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Dependencies\n")[1]
     cells = re.findall(r"^\| ([a-z][^|(]+?) *(?:\([^)]*\) )?\|", table, re.MULTILINE)
     assert {name.strip() for cell in cells for name in cell.split(",")} - {"package"} == used
+
+
+DOCSTRING_OPENING = re.compile(r"(What|Which|Whether|How|Who|Whose|The same|Both|Also)\b")
+IS_NO = re.compile(r"(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b|other\b)", re.IGNORECASE)
+LIMIT = re.compile(r"\b_?(?:MOST|LEAST)_[A-Z]|\b[A-Z_]+_(?:MOST|LEAST)\b")
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
+    """Each string of a module with its line, and True if it stands alone, as a docstring does."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, " ".join(node.value.split()), id(node) in alone
+
+
+def test_sentences_are_plain() -> None:
+    """Docstrings name the thing, nothing "is no X", and limits are called MAX_ and MIN_."""
+    found = []
+    for path in [*modules(), *sorted((ROOT / "bench" / "src").rglob("*.py"))]:
+        source = path.read_text("utf-8")
+        for line, text, is_docstring in texts(ast.parse(source)):
+            if IS_NO.search(text) or (is_docstring and DOCSTRING_OPENING.match(text)):
+                found.append(f"{named(path)}:{line}: {text[:80]}")
+        found += [f"{named(path)}: {match[0]}" for match in LIMIT.finditer(source)]
+    assert found == []

@@ -137,7 +137,7 @@ def _question(entry: Fields, life: str, number: int, now: datetime | None, ids: 
         found = entry.entries(field) if field in entry.data else []
         unknown = next((id for id in found if id not in ids), None)
         if unknown is not None:
-            raise entry.fault(field, f"{unknown!r} is no memory of this life")
+            raise entry.fault(field, f"{unknown!r} is not a memory of this life")
         return tuple(dict.fromkeys(found))
 
     expected = named("expected_ids" if "expected_ids" in entry.data else "expected")

@@ -110,7 +110,7 @@ class Settings(TimeSettings):
     event_days: Annotated[Days | None, About("The same for an event", NEVER)] = None
     entity_days: Annotated[Days | None, About("The same for a description of a person or thing", NEVER)] = None
     procedure_days: Annotated[Days | None, About("The same for a way to do something", NEVER)] = None
-    trust_user: Annotated[Share, About("What is left of the score of a memory that a user wrote")] = 1.0
+    trust_user: Annotated[Share, About("Share of its score that a memory keeps that a user wrote")] = 1.0
     trust_assistant: Annotated[Share, About("The same for one that the assistant wrote")] = 1.0
     trust_tool: Annotated[Share, About("The same for one that a tool wrote")] = 1.0
     trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0

@@ -154,10 +154,10 @@ def test_a_sibling_of_another_run_is_said(run: Run, written: Written) -> None:
     ("text", "told"),
     [
         (None, "does not exist"),
-        ("rubbish", "is no JSON"),
+        ("rubbish", "is not JSON"),
         ("[]", "holds no recipes"),
         ('{"recipes": {}}', "holds no recipes"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not JSON"),
     ],
 )
 def test_what_is_no_results_file_is_said(text: str | None, told: str, tmp_path: Path) -> None:

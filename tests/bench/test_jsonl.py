@@ -165,7 +165,7 @@ def test_a_bad_memory_is_told_by_line_and_field(tmp_path: Path, change: dict[str
         ({"relevant": []}, "field relevant: is empty; name what answers the question"),
         ({"relevant": "m1"}, "field relevant: must be a list, not text"),
         ({"relevant": [True]}, "field relevant: must be text, not bool"),
-        ({"relevant": ["m2"]}, "field relevant: 'm2' is no memory or session id of namespace 'bo'"),
+        ({"relevant": ["m2"]}, "field relevant: 'm2' is not a known memory or session id of namespace 'bo'"),
         ({"namespace": "ada", "relevant": ["s1"]}, "field relevant: names memories in one place and sessions in"),
         ({"now": "soon"}, "field now: 'soon' is not an ISO 8601 time"),
         ({"history": "earlier"}, "field history: must be a list of earlier turns"),
@@ -180,7 +180,7 @@ def test_a_bad_query_is_told_by_line_and_field(tmp_path: Path, change: dict[str,
 
 
 def test_a_unit_that_was_asked_for_must_fit(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"queries.jsonl line 1, field relevant: 'm1' is no session id of namespace"):
+    with pytest.raises(InvalidInput, match=r"queries.jsonl line 1, field relevant: 'm1' is not a known session id"):
         jsonl.load(written(tmp_path), "session")
 
 

@@ -76,7 +76,7 @@ def test_what_is_read_can_be_remembered(tmp_path: Path) -> None:
     [
         ({"question_id": ""}, "field question_id: is missing"),
         ({"question_id": "p1"}, "question 2, field question_id: 'p1' names an earlier question already"),
-        ({"shared_context_id": "c9"}, "field shared_context_id: 'c9' is no context of the file next to it"),
+        ({"shared_context_id": "c9"}, "field shared_context_id: 'c9' is not a context of the file next to it"),
         ({"end_index_in_shared_context": "soon"}, "field end_index_in_shared_context: must be a whole number"),
         ({"all_options": "(a) yes"}, "field all_options: is not a list of texts"),
         ({"all_options": "3"}, "field all_options: must be a list of texts, not a number"),

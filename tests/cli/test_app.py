@@ -48,7 +48,7 @@ BAD: list[tuple[list[str], str, str]] = [
         "UnknownRecipe",
         "recipe 'nowhere.toml' cannot be read: No such file",
     ),
-    (["recall", "x", "--recipe", "{lines}"], "InvalidInput", "is no TOML"),
+    (["recall", "x", "--recipe", "{lines}"], "InvalidInput", "is not valid TOML"),
     (
         ["recall", "x", "--set", "fusion.k"],
         "InvalidInput",

@@ -79,7 +79,7 @@ def test_status_tells_how_far_replicas_are_behind(own_postgres: Postgres, comman
 
 def test_a_primary_given_as_a_replica_is_noticed(location: str, postgres: Server, command: Command) -> None:
     (replica,) = command("db", "status", "--store", f"{location},{postgres.dsn()}", "--json").json["replicas"]
-    assert replica["error"] == "it is no replica: it takes writes of its own"
+    assert replica["error"] == "it is not a replica: it takes writes of its own"
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_SERVER))
@@ -125,5 +125,5 @@ def test_an_address_with_another_scheme_does_not_show_its_password(
     Path("copy.db").touch()
     ran = command(*arguments, "--store", "postgresql+psycopg://ann:s3cr3t@db/home")
     assert ran.code != 0
-    assert "'postgresql+psycopg' is no store fivefold knows" in ran.err
+    assert "'postgresql+psycopg' is not a store fivefold knows" in ran.err
     assert "s3cr3t" not in ran.out + ran.err

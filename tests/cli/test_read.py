@@ -115,7 +115,7 @@ def test_a_filter_says_which_memories_may_answer(small: Small, command: Command)
     assert [source["id"] for source in command("context", *asked, "--json").json["sources"]] == ["nod"]
     refused = command("recall", "badge", "--filter", "speaker", "--store", small.path)
     assert refused.code != 0
-    assert "filter, character 1: 'speaker' is no condition" in refused.err
+    assert "filter, character 1: 'speaker' is not a condition" in refused.err
 
 
 def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: Command) -> None:

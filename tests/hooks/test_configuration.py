@@ -113,9 +113,9 @@ def test_a_link_stays_a_link_and_keeps_its_rights(agent: Agent, tmp_path: Path) 
         ('{"a": 1, // why\n}', "is not JSON"),
         ('{"a": 1, "a": 2}', "'a' is there twice"),
         ("[]", "should hold an object"),
-        ('{"hooks": []}', "has hooks that are no object"),
-        ('{"hooks": {"Stop": {}}}', "has hooks that are no lists of objects"),
-        ('{"hooks": {"Stop": ["x"]}}', "has hooks that are no lists of objects"),
+        ('{"hooks": []}', "has hooks that are not an object"),
+        ('{"hooks": {"Stop": {}}}', "has hooks that are not lists of objects"),
+        ('{"hooks": {"Stop": ["x"]}}', "has hooks that are not lists of objects"),
     ],
 )
 def test_a_file_that_cannot_be_understood_is_left_alone(agent: Agent, tmp_path: Path, text: str, said: str) -> None:

@@ -362,9 +362,12 @@ def test_after_a_long_silence_the_newest_still_keeps_half() -> None:
     [
         ("what did we decide last week?", "'last week' begins 7.0 d ago; half is left there"),
         ("what happened this morning?", "'this morning' begins 12.0 h ago; half is left there"),
-        ("what happened in 2019?", "'2019' is long over: what is newer is no nearer to it"),
+        ("what happened in 2019?", "'2019' is long over: newer memories are not nearer to it"),
         ("what will happen in 2030?", "'2030' is yet to come"),
-        ("what did I think until last month?", "'until last month' has no beginning: what is newer is no nearer to it"),
+        (
+            "what did I think until last month?",
+            "'until last month' has no beginning: newer memories are not nearer to it",
+        ),
         ("any news?", "'any news' is taken as half gone after 15.2 d"),
         ("when did Elin marry Marco?", "it asks for the time itself, which may be any"),
         ("how do I like my coffee?", "it names no time: newness over the candidates' own span"),

@@ -143,7 +143,7 @@ def test_a_damaged_model_is_named_in_the_trace(
     monkeypatch.setattr("fivefold.models.weights.shipped", lambda: load(bad))
     with year(store_path) as engine:
         found = weighed(engine.recall("what?", recipe="ditto", now=NOW))
-    assert found.source == "fallback: the weight model's file is no weight model"
+    assert found.source == "fallback: the weight model's file is not a weight model"
 
 
 def test_an_empty_namespace_falls_back_as_well(store_path: str) -> None:

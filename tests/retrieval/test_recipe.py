@@ -93,9 +93,9 @@ def test_the_parts_of_a_recipe_are_named_by_group() -> None:
         ('[[routes]]\nname = "dense"\nweight = inf', ": routes[0].weight must be a number from 0 to 1000, not inf"),
         ('[[routes]]\nname = "dense"\nweight = -1', ": routes[0].weight must be a number from 0 to 1000, not -1"),
         ('[[routes]]\nname = "dense"\nfield = "ful"', ": routes[0].field 'ful' is unknown; it is one of full,"),
-        ('[[routes]]\nname = "sparse"', ": routes[0].name 'sparse' is no route; known are dense, lexical,"),
-        ('[[routes]]\nname = "a"\nsearch = "b"', ": routes[0].search 'b' is no route; known are dense,"),
-        ("[[routes]]\ndepth = 3", ": routes[0].name None is no route"),
+        ('[[routes]]\nname = "sparse"', ": routes[0].name 'sparse' is not a route; known are dense, lexical,"),
+        ('[[routes]]\nname = "a"\nsearch = "b"', ": routes[0].search 'b' is not a route; known are dense,"),
+        ("[[routes]]\ndepth = 3", ": routes[0].name None is not a route"),
         ('[[routes]]\nsearch = "dense"', ": routes[0].name is missing"),
         ('[[routes]]\nname = "dense"\non = 3', ": routes[0].on must be true or false, not 3"),
         ('[[routes]]\nname = "dense"\nby_intent = { why = "much" }', ": routes[0].by_intent.why must be a number"),
@@ -222,7 +222,7 @@ def test_a_missing_file_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
 def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "own.toml"
     path.write_bytes(content)
-    with pytest.raises(InvalidInput, match=r"own\.toml' is no TOML"):
+    with pytest.raises(InvalidInput, match=r"own\.toml' is not valid TOML"):
         load_recipe(path)
 
 
@@ -282,7 +282,7 @@ def test_a_change_of_a_changed_recipe_keeps_the_first() -> None:
         ("unit.of", "'unit.of' changes nothing"),
         ("", "'' changes nothing"),
         ("fusion.depth", "recipe 'dense': fusion: unknown field 'depth'"),
-        ("fusion.method.of", "'fusion.method.of': 'method' is no table"),
+        ("fusion.method.of", "'fusion.method.of': 'method' is not a table"),
         ("routes.dense.ids.first", "recipe 'dense': routes[0].ids must be a list of texts"),
     ],
 )

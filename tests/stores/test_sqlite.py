@@ -116,7 +116,7 @@ def test_a_folder_or_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scheme_is_refused() -> None:
-    with pytest.raises(fivefold.InvalidInput, match="'mysql' is no store"):
+    with pytest.raises(fivefold.InvalidInput, match="'mysql' is not a store"):
         fivefold.open("mysql://host/db")
 
 

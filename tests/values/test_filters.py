@@ -61,10 +61,10 @@ def test_any_line_is_a_filter_or_an_error_that_says_what_is_wrong(text: str) -> 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("work", "filter, character 1: 'work' is no condition; write a field, a colon and a value, as in tag:work"),
-        ("tag:x work", "filter, character 7: 'work' is no condition"),
+        ("work", "filter, character 1: 'work' is not a condition; write a field, a colon and a value, as in tag:work"),
+        ("tag:x work", "filter, character 7: 'work' is not a condition"),
         ("colour:red", "'colour' is not a field of a filter; the fields are type, kind, speaker, origin, session"),
-        ("speaker:", "the end is no value after 'speaker:'"),
+        ("speaker:", "the end is not a value after 'speaker:'"),
         ('speaker:"ana', "a quote that is opened must be closed"),
         ('speaker:"a"b', "follows a value without a space"),
         ('speaker:"a\\n"', r"within quotes write \" and \\"),

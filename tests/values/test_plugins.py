@@ -211,7 +211,7 @@ def test_a_store(install: Install, tmp_path: Path) -> None:
     with fivefold.open(f"vault://{tmp_path}/memory.db") as mem:
         mem.remember("The kettle is in the left cupboard.", id="kettle")
         assert mem.get("kettle").content.startswith("The kettle")
-    with pytest.raises(InvalidInput, match="'cellar' is no store fivefold knows"):
+    with pytest.raises(InvalidInput, match="'cellar' is not a store fivefold knows"):
         open_store("cellar://here")
 
 
@@ -244,7 +244,7 @@ def test_a_broken_route_fails_the_recipe_that_names_it_and_no_other(install: Ins
     with pytest.raises(PluginError, match=r"route 'lost' of package lost-plugin 1.0"):
         load_recipe(path)
     path.write_text('[[routes]]\nname = "unheard"\n')
-    with pytest.raises(InvalidInput, match=r"'unheard' is no route; known are dense, .*lost"):
+    with pytest.raises(InvalidInput, match=r"'unheard' is not a route; known are dense, .*lost"):
         load_recipe(path)
 
 

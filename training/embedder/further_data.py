@@ -19,7 +19,7 @@ LONGEST = 420
 """Characters of a text that are read: the end would be cut by the number of word pieces anyway."""
 
 HOTPOT_QUESTIONS = 4_200
-MOST_ANSWERS = 2
+MAX_ANSWERS = 2
 SHORTEST_TURN = 60
 """Characters that a turn of a meeting needs at least, to answer anything."""
 
@@ -99,7 +99,7 @@ def add_scenes(to: Collection, source: str, items: Iterable[Item]) -> None:
         for asked in scene["qas"]:
             numbers = dict.fromkeys(int(answer["utterance_id"]) for answer in asked["answers"])
             answers = [places[number] for number in numbers if number < len(places)]
-            to.ask(source, asked["question"], answers[:MOST_ANSWERS])
+            to.ask(source, asked["question"], answers[:MAX_ANSWERS])
 
 
 def first_names(speakers: Iterable[str]) -> str:
@@ -134,7 +134,7 @@ def nearest_turns(asked: Item, turns: Sequence[Item]) -> list[int]:
         content = turns[number]["content"]
         return 1_000 * len(words & set(WORD.findall(content.lower()))) + len(content)
 
-    best = sorted((number for span in spans for number in span), key=nearness, reverse=True)[:MOST_ANSWERS]
+    best = sorted((number for span in spans for number in span), key=nearness, reverse=True)[:MAX_ANSWERS]
     return [number for number in best if len(turns[number]["content"]) > SHORTEST_TURN]
 
 

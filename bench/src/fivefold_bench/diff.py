@@ -140,7 +140,7 @@ def _recipes(path: Path) -> list[str]:
     except OSError as error:
         raise InvalidInput(f"{path} could not be read: {error.strerror or error}; give a {RESULTS}") from None
     except (ValueError, RecursionError):
-        raise InvalidInput(f"{path} is no JSON; give the {RESULTS} of a run") from None
+        raise InvalidInput(f"{path} is not JSON; give the {RESULTS} of a run") from None
     recipes = data.get("recipes") if isinstance(data, dict) else None
     if not isinstance(recipes, dict) or not recipes:
         raise InvalidInput(f"{path} holds no recipes; give the {RESULTS} of a run")

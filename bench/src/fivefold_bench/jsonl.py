@@ -99,7 +99,7 @@ def _queries(path: Path, known: dict[str, Known], forced: Unit | None) -> tuple[
         for id in question.relevant:
             if not any(id in ids[unit] for unit in allowed):
                 expected = "memory" if forced == "turn" else "session" if forced else "memory or session"
-                raise line.fault("relevant", f"{id!r} is no {expected} id of namespace {question.namespace!r}")
+                raise line.fault("relevant", f"{id!r} is not a known {expected} id of namespace {question.namespace!r}")
         units = [unit for unit in units if ids[unit].issuperset(question.relevant)]
         if not units:
             raise line.fault("relevant", "names memories in one place and sessions in another; keep to one of them")

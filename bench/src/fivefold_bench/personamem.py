@@ -125,7 +125,7 @@ def _rows(path: Path) -> Iterator[Fields]:
 def _context(row: Fields, contexts: dict[str, Context]) -> tuple[Context, int]:
     id = row.text("shared_context_id")
     if id not in contexts:
-        raise row.fault("shared_context_id", f"{id!r} is no context of the file next to it")
+        raise row.fault("shared_context_id", f"{id!r} is not a context of the file next to it")
     end = _whole(row, "end_index_in_shared_context")
     return contexts[id], min(end, len(contexts[id].sessions))
 

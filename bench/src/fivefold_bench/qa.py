@@ -55,7 +55,7 @@ _VERDICT = re.compile(r"\b(RIGHT|WRONG)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class QaOptions:
-    """Which questions are asked and how; a run that goes on has the same models and budget."""
+    """Options for the choice of questions and models; a continued run must have the same models and budget."""
 
     model: str
     judge: str
@@ -66,7 +66,7 @@ class QaOptions:
 
 @dataclass(frozen=True, slots=True)
 class Cost(Value):
-    """What is still to be asked: calls, and about how many tokens go there and come back."""
+    """The rest of a run: calls, and about how many tokens go there and come back."""
 
     questions: int
     calls: int
@@ -268,7 +268,7 @@ def _answer(task: _Task, options: QaOptions) -> Json:
 
 
 def _chat(model: str, system: str, text: str, most: int) -> tuple[str, int]:
-    """What a model says, and how many tokens the prompt had by its own count, or by ours if it tells none."""
+    """A model's answer, and the tokens of the prompt by its own count, or by ours if it gives none."""
     messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
     body: dict[str, Any] = {"model": model, "messages": messages, "temperature": 0, "max_tokens": most}
     reply = post("/chat/completions", body)

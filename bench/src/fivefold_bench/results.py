@@ -57,7 +57,7 @@ def check_folder(folder: Path) -> None:
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise InvalidInput(
-            f"{str(folder)!r} cannot be written: {str(there)!r} is no folder you may write to", field="out"
+            f"{str(folder)!r} cannot be written: {str(there)!r} is not a folder you may write to", field="out"
         )
 
 

@@ -71,7 +71,7 @@ class FivefoldMemory(Memory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """Both depths are one recall: `depth` chooses how often a model is asked, and here none is."""
+        """Recalls once for either `depth`, which chooses how often a model is asked; here none is."""
         token = _question.set(query)
         try:
             return super().recall(query, scope, categories, limit, "shallow", source, include_private)

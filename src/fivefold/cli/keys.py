@@ -144,7 +144,7 @@ def _reached(namespaces: list[str], every: bool) -> list[str]:
     if every == bool(namespaces):
         raise typer.BadParameter("say which namespaces the key reaches: --namespace NAME, or --all and no name")
     if ALL in namespaces:
-        raise typer.BadParameter(f"{ALL} is no name a key can have; --all gives every namespace")
+        raise typer.BadParameter(f"{ALL} is not a name a key can have; --all gives every namespace")
     return [ALL] if every else namespaces
 
 

@@ -151,7 +151,7 @@ def until_signalled(end_work: Callable[[], None]) -> Iterator[None]:
 
 @app.command()
 def backup(
-    target: Annotated[str, typer.Argument(help="The file to write, or a folder, where it is named by the time")],
+    target: Annotated[str, typer.Argument(help="The file to write, or a folder, in which it is named by the time")],
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there")] = False,
     every: Annotated[
         float | None,

@@ -106,7 +106,7 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     chosen = ["types of memory that are implied", f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]
     if recipe.type_density:
         density = f"type_density{_NBSP}{_text_of(recipe.type_density)}"
-        chosen.append(f"{density}: a type counts where its memories speak of what is asked")
+        chosen.append(f"{density}: a type counts if its memories speak of what is asked")
     yield Row(
         "  ", "  │ ", "plan", tuple(chosen), ("R2",) if recipe.optimize and "R" in _letters(recipe) else (), "bold"
     )

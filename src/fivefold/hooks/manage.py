@@ -181,8 +181,8 @@ def _lists(config: Json) -> bool:
 
 _SHAPE: tuple[tuple[Callable[[Any], bool], str], ...] = (
     (lambda config: isinstance(config, dict), "should hold an object"),
-    (lambda config: isinstance(config.get("hooks", {}), dict), "has hooks that are no object"),
-    (_lists, "has hooks that are no lists of objects"),
+    (lambda config: isinstance(config.get("hooks", {}), dict), "has hooks that are not an object"),
+    (_lists, "has hooks that are not lists of objects"),
 )
 
 

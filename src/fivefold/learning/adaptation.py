@@ -318,7 +318,7 @@ def _by_window(window: Window, now: datetime) -> QueryDecay | None:
     if reach <= NEAR_DAYS:
         return _until("gaussian", reach, window)
     if age_in_days(window.end, now) > 1:
-        return QueryDecay(NO_DECAY, f"{window.text!r} is long over: what is newer is no nearer to it")
+        return QueryDecay(NO_DECAY, f"{window.text!r} is long over: newer memories are not nearer to it")
     return _until("gaussian" if reach <= LONG_DAYS else "linear", reach, window)
 
 
@@ -339,7 +339,7 @@ def _by_words(query: Query, span_days: float) -> QueryDecay:
     if hit := _NEWEST.search(text):
         return QueryDecay(OVER_CANDIDATES, f"{hit[0]!r} asks for the newest of its kind, however old")
     if query.window is not None:
-        return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
+        return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: newer memories are not nearer to it")
     if hit := _ALL_TIME.search(text) or past().search(text):
         return QueryDecay(NO_DECAY, f"{hit[0]!r} asks for what is old as well as for what is new")
     habit = next((match for match in cues("frequency").finditer(text) if match[1]), None)

@@ -163,7 +163,7 @@ Go through our conversation so far{about} and keep what will matter in a later o
 people and my work, decisions and their reasons, dates and plans, corrections of what was known before.
 
 For each, call the tool remember once{where}, with one statement that can be understood by itself: names instead of \
-"he" or "it", dates instead of "tomorrow". Give speaker, and event_at where the time is known. If a statement corrects \
+"he" or "it", dates instead of "tomorrow". Give speaker, and event_at if the time is known. If a statement corrects \
 an older one, first call recall with ids, and give the id of the old one as supersedes.
 
 Leave out small talk, secrets such as passwords, and what anyone could look up. At the end, list what you kept."""

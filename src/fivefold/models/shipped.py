@@ -107,7 +107,7 @@ def pack(contents: Contents) -> bytes:
 def unpack(data: bytes) -> Contents:
     """The contents of a file's bytes, or BadModel."""
     if len(data) < _START.size + _SUM or not data.startswith(MAGIC):
-        raise BadModel("the weight model's file is no weight model")
+        raise BadModel("the weight model's file is not a weight model")
     _, version, length = _START.unpack_from(data)
     if version != VERSION:
         raise BadModel(f"the weight model's file has format {version}, this fivefold reads format {VERSION}")

@@ -423,7 +423,7 @@ def corrected(memory: Memory, line: str, to: str) -> str:
     pattern = r"\s+".join(map(re.escape, line.split()))
     match = re.search(pattern, memory.content) if pattern else None
     if match is None:
-        raise InvalidInput(f"is no part of memory {memory.id!r}; give the line as a profile shows it", field="line")
+        raise InvalidInput(f"is not part of memory {memory.id!r}; give the line as a profile shows it", field="line")
     return memory.content[: match.start()] + to + memory.content[match.end() :]
 
 

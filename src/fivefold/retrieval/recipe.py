@@ -50,7 +50,7 @@ class RouteSpec(Value):
     ] = False
     supports: Annotated[
         bool,
-        About("Whether its hits only support others, as a session does its turns, and are no candidates themselves"),
+        About("Whether its hits only support others, as a session does its turns, and are not candidates themselves"),
     ] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
     options: Any = None
@@ -111,7 +111,7 @@ class Recipe(Value):
         float,
         Between(0, 1),
         About(
-            "A word counts as foreign to an implied type where the type's memories have it less often than this share "
+            "A word counts as foreign to an implied type if the type's memories have it less often than this share "
             "of what others do; a hint whose words are mostly foreign is dropped; 0 drops none (R2)"
         ),
     ] = 0.0

@@ -67,9 +67,9 @@ def _from_file(path: Path) -> Recipe:
     except OSError as error:
         raise UnknownRecipe(f"recipe {str(path)!r} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"recipe {str(path)!r} is no TOML: {error}") from None
+        raise InvalidInput(f"recipe {str(path)!r} is not valid TOML: {error}") from None
     except ValueError:
-        raise UnknownRecipe(f"{str(path)!r} is no path of a file") from None
+        raise UnknownRecipe(f"{str(path)!r} is not the path of a file") from None
     return parse_recipe(path.stem, table)
 
 
@@ -122,7 +122,7 @@ def _route(item: dict[str, Any], at: str) -> RouteSpec:
     search = item.get("search") or item.get("name")
     if not isinstance(search, str) or search not in ROUTES:
         wrong = "search" if item.get("search") else "name"
-        raise refusal(f"{at}.{wrong}", f"{short_repr(search)} is no route; known are {', '.join(ROUTES.names())}")
+        raise refusal(f"{at}.{wrong}", f"{short_repr(search)} is not a route; known are {', '.join(ROUTES.names())}")
     kind = ROUTES[search].options
     own, common = fields_of(kind), {name: spec for name, spec in fields_of(RouteSpec).items() if name != "options"}
     check_names(item, {**common, **own}, at)
@@ -206,7 +206,7 @@ def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None
     for key in inner:
         place = place.setdefault(key, {})
         if not isinstance(place, dict):
-            raise InvalidInput(f"{path!r}: {key!r} is no table")
+            raise InvalidInput(f"{path!r}: {key!r} is not a table")
     place[last] = value
 
 

@@ -55,9 +55,9 @@ MIN_RIGHT, MIN_WRONG = 0.25, 0.05
 class EndedConstants(Value):
     """The share of the score that a memory keeps after it has ended."""
 
-    factor: Annotated[float, Between(0, 1), About("What is left of the score of a memory that has ended")] = 0.5
+    factor: Annotated[float, Between(0, 1), About("Share of its score that a memory keeps after it has ended")] = 0.5
     past_stays: Annotated[
-        bool, About("Whether nothing changes where the question asks for the past, a time or everything of a kind")
+        bool, About("Whether nothing changes if the question asks for the past, a time or everything of a kind")
     ] = False
 
 

@@ -19,7 +19,7 @@ def unknown_scheme(location: str) -> InvalidInput:
     """The error for an address that is not a PostgreSQL store; only its scheme is named, as it may have a password."""
     scheme = location.split("://", maxsplit=1)[0]
     return InvalidInput(
-        f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
+        f"{scheme!r} is not a store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
     )
 
 

@@ -169,4 +169,4 @@ def _cost(piece: str) -> int:
     if len(piece) > MAX_TOKEN_LENGTH or (len(piece) > 1 and piece.isupper()):
         return -(-len(piece) // LETTERS_PER_PIECE)
     vowels = sum(map(piece.lower().count, "aeiouy"))
-    return max(-(-len(piece) // LETTERS_PER_TOKEN), len(piece) - 3 * vowels)  # with so few vowels it is no word either
+    return max(-(-len(piece) // LETTERS_PER_TOKEN), len(piece) - 3 * vowels)  # with so few vowels it is not a word

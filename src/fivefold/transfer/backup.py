@@ -331,7 +331,7 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
 
 def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple[datetime | None, int, Contents]:
     if "://" in str(target) or str(target) in ("", ":memory:"):
-        raise InvalidInput(f"{str(target)!r} is no file; name the path of the store, or a PostgreSQL address")
+        raise InvalidInput(f"{str(target)!r} is not a file; name the path of the store, or a PostgreSQL address")
     if target.exists() and target.resolve() == source.resolve():
         raise InvalidInput(f"{str(source)!r} is the store itself; name a backup of it")
     if is_open(target):

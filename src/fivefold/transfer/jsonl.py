@@ -218,7 +218,7 @@ def draft_of(data: Json, namespace: str) -> Draft:
 def _link(memory: Memory, relation: object, target: object, why: object, chance: object = None) -> Link:
     kind = checked_choice(relation, LINK_KINDS, "a link's relation")
     if (kind in WITH_CHANCE) != (chance is not None):
-        raise InvalidInput("a link has a chance where its relation is 'likely' or 'repeats', and only there")
+        raise InvalidInput("a link has a chance if its relation is 'likely' or 'repeats', and only then")
     return Link(
         memory.id,
         checked_name(target, "a link's target"),

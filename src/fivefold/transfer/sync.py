@@ -106,7 +106,7 @@ def sync_stores(one: Namespace, other: Namespace, *, mask_secrets: bool = False)
 def sync_folder(namespace: Namespace, folder: Path, *, mask_secrets: bool = False) -> SyncReport:
     """Get what other stores have left in a folder, and leave there what this one has."""
     if not folder.is_dir():
-        raise InvalidFile(folder, "is not a folder; create it, where a program carries it to the other stores")
+        raise InvalidFile(folder, "is not a folder; create it in a folder that a program syncs with the other stores")
     now, changes = to_micros(namespace.clock()), _Changes()
     own = _store_id(namespace)
     others = []

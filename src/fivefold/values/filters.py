@@ -304,7 +304,7 @@ def _terms(text: str) -> Iterator[Term]:
     while place < len(text):
         head = _FIELD.match(text, place)
         if head is None:
-            raise _fault(text, place, "is no condition; write a field, a colon and a value, as in tag:work")
+            raise _fault(text, place, "is not a condition; write a field, a colon and a value, as in tag:work")
         values, end = _values(text, head.end(), head[0])
         yield Term(head["name"], head["sign"], tuple(values), place)
         place = _end(_SPACE, text, end)
@@ -317,7 +317,7 @@ def _values(text: str, place: int, head: str) -> tuple[list[Item], int]:
     while True:
         match = _VALUE.match(text, place)
         if match is None:
-            raise _fault(text, place, f"is no value after {head!r}; a quote that is opened must be closed")
+            raise _fault(text, place, f"is not a value after {head!r}; a quote that is opened must be closed")
         items.append(_item(match, text, place, head))
         place = match.end()
         if text[place : place + 1] != ",":

@@ -323,7 +323,7 @@ def optional_time(value: object, what: str) -> datetime | None:
     try:
         return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLIS else value, UTC)
     except (OverflowError, ValueError, OSError):
-        raise InvalidInput(f"{what} {value!r} is no time of the years 1 to 9999") from None
+        raise InvalidInput(f"{what} {value!r} is not a time of the years 1 to 9999") from None
 
 
 def _wrong_type(value: object, what: str, expected: str) -> InvalidInput:

@@ -131,4 +131,4 @@ def test_a_line_that_is_no_object_is_left_out_and_counted(tmp_path: Path) -> Non
     file.write_bytes(b"7\n{broken\n\n" + transcript("cursor").read_bytes())
     log = ImportLog()
     assert said(read(file, "cursor", log=log)) == TALKS["cursor"]
-    assert log.left_out["lines that are no JSON object"] == 2
+    assert log.left_out["lines that are not a JSON object"] == 2

@@ -97,7 +97,7 @@ class Mmr(Value):
     pool: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 32
     pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 4
     scaled: Annotated[
-        bool, About("Whether scores are stretched to 0..1 first, where a cosine can be weighed against them")
+        bool, About("Whether scores are stretched to 0..1 first, so that a cosine can be weighed against them")
     ] = False
 
 

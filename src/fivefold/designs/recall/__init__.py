@@ -32,9 +32,9 @@ class TemporalOptions(Options):
     named: Annotated[bool, About("Whether an event counts too that was said at another time and names the window")] = (
         False
     )
-    hinted: Annotated[
-        float, Between(0, 1), About("What the weight is multiplied by where a recent time is only hinted at (R10)")
-    ] = 0.5
+    hinted: Annotated[float, Between(0, 1), About("Factor of the weight if a recent time is only hinted at (R10)")] = (
+        0.5
+    )
 
 
 class Temporal(BaseRoute):

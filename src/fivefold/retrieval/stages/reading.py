@@ -37,7 +37,7 @@ READS = "reads"
 CLEAR = 6.0
 """Log-odds beyond which a verdict counts no more."""
 
-LEAST_SCORE = 1e-9
+MIN_SCORE = 1e-9
 
 READ_TOGETHER = 2
 """Texts read at a time: one for each core of a small machine."""
@@ -87,7 +87,7 @@ class Verdict:
 
 
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
-    """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
+    """The sums of the best with weight · log-odds that they answer, less if another is of the right time.
 
     The others count as the worst of those read. Nothing is read if that does not pay; the note says why.
     """
@@ -164,7 +164,7 @@ def _is_settled(found: Vector, sums: Vector, by: Reads) -> bool:
 
 
 def _sum(candidate: Candidate) -> float:
-    return log(max(candidate.score, LEAST_SCORE)) * SOFTNESS
+    return log(max(candidate.score, MIN_SCORE)) * SOFTNESS
 
 
 def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
@@ -229,7 +229,7 @@ class CrossEncoder(Value):
         About("What a unit of log-odds that a memory answers adds to the fused score on its scale of 0..1"),
     ] = 0.15
     budget_ms: Annotated[
-        float, Between(0, 600_000), About("Reads fewer where the model was too slow for this of late; 0 sets no limit")
+        float, Between(0, 600_000), About("Reads fewer if the model was too slow for this of late; 0 sets no limit")
     ] = 60.0
     timeout_ms: Annotated[float, Between(1, 600_000), About("How long a hosted model may take")] = 2_000.0
     alone: Annotated[bool, About("Whether its score in 0..1 replaces the fused one (F5, E4)")] = False

@@ -336,7 +336,7 @@ class Coverage(Value):
         Between(0, 1),
         About("The share of words that a further one must have of its own, not of the question or its session"),
     ] = 0.5
-    factor: Annotated[float, Between(0, 1), About("What is left of the score of one that adds nothing")] = 0.01
+    factor: Annotated[float, Between(0, 1), About("Share of its score that one keeps that adds nothing")] = 0.01
 
 
 def coverage(pool: Pool, context: SearchContext, by: Coverage) -> Pool:

@@ -37,10 +37,10 @@ _FIRST = frozenset(word.partition("-")[0] for word in RELATIVES)
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
 
-MOST_WORDS = 400
+MAX_WORDS = 400
 """Words of a question that are looked at for names; what comes after is searched but not resolved."""
 
-MOST_MEANINGS = 8
+MAX_MEANINGS = 8
 """Meanings of one name that are followed."""
 
 AROUND = 50
@@ -78,11 +78,11 @@ class Word:
 
 def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -> tuple[EntityRef, ...]:
     """Every name of the question that the namespace knows, longest first if they overlap, in reading order."""
-    words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
+    words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MAX_WORDS]
     aliases = _aliases(words)
     by_alias = _find_aliases(aliases, reader)
     refs: list[EntityRef] = []
-    question_words = cache(lambda: lexemes(question)[:MOST_WORDS])
+    question_words = cache(lambda: lexemes(question)[:MAX_WORDS])
     meanings_of: dict[str, tuple[Meaning, ...]] = {}
     position = 0
     while position < len(words):
@@ -180,7 +180,7 @@ def _rank_meanings(
         for item in candidates
     ]
     meanings.sort(key=lambda meaning: (-meaning.confidence, meaning.id))
-    return tuple(meanings[:MOST_MEANINGS])
+    return tuple(meanings[:MAX_MEANINGS])
 
 
 def _shares(

@@ -399,7 +399,7 @@ LOOK_BACK = 6
 """Maximum number of earlier turns that are looked at, the latest first."""
 
 CONFIDENCE = 0.75
-MOST_EDGES = 12
+MAX_EDGES = 12
 """Edges of a name that are looked at for what it is."""
 
 Looks = Literal["person", "place", "thing"]
@@ -499,7 +499,7 @@ def _named(turn: str, ref: EntityRef, reader: Reader) -> Referent:
 def _known_as(ref: EntityRef, reader: Reader) -> Looks | None:
     """The kind of thing that the edges of a name say it is."""
     key = ref.meanings[0].id
-    for edge in reader.graph.edges(key, MOST_EDGES):
+    for edge in reader.graph.edges(key, MAX_EDGES):
         if edge.relation == CO_MENTION:
             continue
         is_target = edge.target_id == key

@@ -52,7 +52,7 @@ def letters_of(word: str) -> int:
 
 LOOKED_UP = 5_000
 """Lexemes of the namespace that begin like the word and are compared with it, those of most memories first."""
-MOST_WORDS = 60
+MAX_WORDS = 60
 """Words of a question that are looked at; a longer text is not a typed question."""
 PLAIN = 5
 """Up to this length only swapped letters make a common word out of one that nobody said."""
@@ -110,7 +110,7 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Reword
         return before > 0 and reach[before - 1] > match.start()
 
     words = [match for match in _WORD.finditer(question) if not stays(match)]
-    if len(words) > MOST_WORDS:
+    if len(words) > MAX_WORDS:
         return Rewording(question)
     changes = [Change(*word.span(), text) for word in words if (text := _meant(word, reader))]
     changes += _joined(question, words, reader)

@@ -136,7 +136,7 @@ def _parameters(address: str) -> dict[str, Any]:
         return dict(conninfo_to_dict(address))
     except psycopg.ProgrammingError as error:
         why = re.sub(r'"[^"]*"', '"…"', without_password(_first_line(error)))  # it quotes parts, perhaps the password
-        raise InvalidInput(f"{without_password(address)} is no PostgreSQL address: {why}") from None
+        raise InvalidInput(f"{without_password(address)} is not a PostgreSQL address: {why}") from None
 
 
 def prepared(connection: Connection) -> Connection:

@@ -202,7 +202,7 @@ def _replica(address: str, primary: int, options: Options) -> ReplicaState:
     except StoreError as error:
         return ReplicaState(label, None, None, str(error))
     if position is None:
-        return ReplicaState(label, None, None, "it is no replica: it takes writes of its own")
+        return ReplicaState(label, None, None, "it is not a replica: it takes writes of its own")
     return ReplicaState(label, max(0, primary - position), seconds, None)
 
 

@@ -469,7 +469,7 @@ def check_facts(scope: Scope) -> Iterator[Finding]:
     """Each fact is a part of a memory's text."""
     inside = f"m.row = f.memory AND {scope.sql.unindexed('m.namespace')} = :ns AND f.ends <= length(m.content)"
     wrong = scope.count(f"facts f WHERE f.namespace = :ns AND NOT EXISTS (SELECT 1 FROM memories m WHERE {inside})")
-    yield Finding("facts", wrong == 0, f"{wrong} are no part of a memory" if wrong else "agree with the memories")
+    yield Finding("facts", wrong == 0, f"{wrong} are not part of a memory" if wrong else "agree with the memories")
 
 
 DERIVED: dict[str, Callable[[Scope], Iterator[Finding]]] = {

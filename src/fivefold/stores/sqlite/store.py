@@ -125,7 +125,7 @@ class SqliteStore:
             if self.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
                 raise StoreError(
                     f"{self.location!r} is of an older schema and cannot be written, so it cannot be brought up "
-                    "to date; copy the file to where it can be, and name that"
+                    "to date; copy the file to a writable place, and name the copy"
                 )
             connection.execute("BEGIN")
             try:
@@ -202,7 +202,7 @@ class SqliteStore:
             connection.execute("PRAGMA optimize")
         if not self.connections.in_memory:
             tidy(self.location)
-        yield MaintenanceResult("statistics", True, "renewed for the planner where it wanted them")
+        yield MaintenanceResult("statistics", True, "renewed for the planner if it wanted them")
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """On a separate connection, which has no earlier read that it might still see."""

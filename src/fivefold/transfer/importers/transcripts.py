@@ -206,7 +206,7 @@ def read_part(stream: BinaryIO, kind: TranscriptFormat, log: ImportLog, start: i
         end += len(line)
         data = json_object(line)
         if data is None:
-            log.left_out["lines that are no JSON object"] += bool(line.strip())
+            log.left_out["lines that are not a JSON object"] += bool(line.strip())
             continue
         session = session or kind.session_of(data)
         message = kind.message_of(data, log)
