@@ -28,7 +28,7 @@ from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import terms as additive
-from fivefold.retrieval.stages.reading import LEAST_SCORE, READS
+from fivefold.retrieval.stages.reading import MIN_SCORE, READS
 from fivefold.retrieval.stages.terms import SOFTNESS, TERMS, term_table
 from fivefold.stores import open_store
 from fivefold.text.display import bar
@@ -143,7 +143,7 @@ def record(name: str, data: Dataset, store: Path) -> list[Question]:
 def _read_sum(candidate: Candidate) -> float:
     """What the reader added to the sum of a candidate, less what it added to all."""
     steps = [step for step in candidate.steps if step.stage == READS]
-    return sum(SOFTNESS * (log(max(step.after, LEAST_SCORE)) - log(max(step.before, LEAST_SCORE))) for step in steps)
+    return sum(SOFTNESS * (log(max(step.after, MIN_SCORE)) - log(max(step.before, MIN_SCORE))) for step in steps)
 
 
 def measured(question: Question, scores: Array) -> tuple[float, ...]:
