@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from heapq import heapify, heappop, heappush
 
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
 from fivefold.namespace import Namespace
@@ -33,7 +34,7 @@ UNREAD = "unread facts"
 BATCH = 500
 """Memories whose facts are read in one transaction."""
 
-MAX_OF_SECTION = 60
+MAX_OF_SECTION = 45
 """Facts of a section that a profile is chosen from."""
 
 MAX_ABOUT = 300
@@ -224,13 +225,20 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
 
     def take(candidates: Iterable[_Line], room: int) -> None:
         nonlocal used
-        left = [(line, tokens(f"- {line.fact.text}\n")) for line in candidates]
-        while left:
-            rated = [(_worth(line, known) / (cost + LINE_TOKENS), -place) for place, (line, cost) in enumerate(left)]
-            worth, place = max(rated)
-            line, cost = left.pop(-place)
+        left = [
+            (-line.value / ((cost := tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
+            for place, line in enumerate(candidates)
+        ]
+        heapify(left)
+        while left:  # a line is worth less the more is known, so that only the first has to be rated again
+            rated, place, cost, line = heappop(left)
+            worth = -_worth(line, known) / (cost + LINE_TOKENS)
+            if worth > rated and left and worth > left[0][0]:
+                if worth < 0:
+                    heappush(left, (worth, place, cost, line))
+                continue
             cost += 0 if line.fact.section in sections else tokens(f"{line.fact.section}:\n")
-            if worth <= 0 or used + cost > room:
+            if worth >= 0 or used + cost > room:
                 continue
             chosen.append(line)
             known.update(line.words)
