@@ -23,6 +23,7 @@ from fivefold_bench.jsonl import dataset_of
 from fivefold_bench.run import run_contestants
 
 FILES = Path(__file__).with_name("everyday_data") / "suites"
+ENGLISH = "en"
 NEAR = 3
 """An answer counts among so many first hits, if the recall says that something answers."""
 
@@ -140,4 +141,25 @@ def _folded(engine: Engine, number: int, question: str) -> bool:
     return any(pair <= each for each in stands)
 
 
-SUITES: Mapping[str, Score] = {"times": times, "absence": absence, "who": who, "restatements": restatements}
+def languages(suite: str, facts: Sequence[Fields], choice: str) -> list[SuiteFigure]:
+    """Questions whose first hit is right: asked in a language over English memories, and in English over its own."""
+    texts = [fact.data for fact in facts]
+    model, figures = cached(load_embedder(choice)), []
+    for language in (name for name in texts[0] if name != ENGLISH):
+        for asked, told in ((language, ENGLISH), (ENGLISH, language)):
+            with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/languages.db")) as store:
+                engine = Engine(store, suite, model)
+                engine.remember_many({"id": str(at), "content": each[told][0]} for at, each in enumerate(texts))
+                answers = [engine.recall(each[asked][1], k=1) for each in texts]
+            right = [bool(answer) and answer[0].memory.id == str(at) for at, answer in enumerate(answers)]
+            figures.append(_share(suite, f"{asked} over {told}", right))
+    return figures
+
+
+SUITES: Mapping[str, Score] = {
+    "times": times,
+    "absence": absence,
+    "who": who,
+    "restatements": restatements,
+    "languages": languages,
+}

@@ -40,6 +40,15 @@ def test_restatements_are_folded_and_contrasts_kept_apart() -> None:
     assert apart.value >= 0.95
 
 
+@pytest.mark.slow
+def test_questions_in_other_languages_find_english_memories() -> None:
+    shares = {
+        each.figure: each.value for each in measure_suites(["languages"], ["choose", "report"], "fivefold-minilm")
+    }
+    assert len(shares) == 12
+    assert shares["de over en"] >= 0.75
+
+
 def test_a_suite_that_is_unknown_is_named() -> None:
     assert chosen(" times , absence") == ["times", "absence"]
     assert chosen(None) == []
