@@ -48,6 +48,26 @@ class LifeLaws(StoreFixtures):
         memory = engine.get("b")
         assert (memory.expires_at, memory.pinned, memory.origin) == (None, False, "assistant")
 
+    def test_what_is_known_is_read_from_every_store(self, engine: Engine) -> None:
+        engine.remember("I live in Leeds, at 14 Marlow Street.", id="old", event_at="2026-01-05")
+        engine.remember("I moved to Bristol.", id="new", event_at="2026-03-01", session_id="s")
+        engine.remember("The dentist is on 20 April 2026.", id="date", event_at="2026-03-02")
+        texts = {id: engine.get(id).content for id in ("old", "new", "date")}
+        profile = engine.profile(now="2026-03-20")
+        assert {fact.sources for fact in profile} == {("new",), ("date",)}
+        assert {fact.sources for fact in profile.earlier} == {("old",)}
+        assert all(fact.text in texts[fact.sources[0]] for fact in (*profile.facts, *profile.earlier))
+        assert [fact.sources for fact in engine.agenda("2026-04-01")] == [("date",)]
+        changed = engine.changes("2026-02-01")
+        assert [(fact.sources, fact.replaces) for fact in changed.replaced] == [(("new",), ("old",))]
+        assert [fact.sources for fact in changed.ended] == [("old",)]
+        assert [fact.sources for fact in engine.history("where do I live").facts][:2] == [("old",), ("new",)]
+        assert engine.recap("s").turns == 1
+        assert [fact.sources for fact in engine.profile("Bristol", now="2026-03-20")] == [("new",)]
+        engine.forget("new")
+        assert {fact.sources for fact in engine.profile(now="2026-03-20")} == {("old",), ("date",)}
+        assert all(finding.ok for finding in engine.doctor())
+
     def test_an_expired_memory_is_not_recalled_by_any_recipe(self, aging: Engine, clock: Clock) -> None:
         aging.remember("Sarah likes green tea", id="short", expires_at=SOON)
         aging.remember("Sarah likes black tea", id="long")

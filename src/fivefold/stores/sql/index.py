@@ -312,7 +312,8 @@ class IndexWriter:
 # Facts: the clauses of memories that a profile is made of, by section and weight.
 
 _FACT_COLUMNS = (
-    "m.row, m.id, f.section, f.weight, substr(m.content, f.starts + 1, f.ends - f.starts), f.starts, m.event_at, "
+    "m.row, m.id, f.section, f.weight, "
+    "substr(m.content, CAST(f.starts + 1 AS integer), CAST(f.ends - f.starts AS integer)), f.starts, m.event_at, "
     "m.speaker, m.valid_to, m.superseded_by, m.expires_at, m.pinned, m.tags"
 )
 
