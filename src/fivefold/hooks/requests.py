@@ -42,7 +42,7 @@ PROFILE_SHARE = 70
 """Percent of the room of what is known that the profile may take."""
 
 AHEAD = timedelta(days=14)
-"""How far ahead a session is told what is coming."""
+"""Time ahead for which a session is told of dated facts."""
 
 MAX_LINES = 5
 """Lines of what is coming, and of what changed."""
