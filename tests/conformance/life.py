@@ -239,8 +239,10 @@ class LifeLaws(StoreFixtures):
         report = engine.remember("I live in Bristol now", id="page", origin="tool", event_at="2025-02-01T00:00:00Z")
         assert report.superseded == ()
         assert "trusted more" in report.linked[0].why
-        answer = engine.recall("where do I live now?")
-        assert answer[0].memory.id == "home"
+        found = {hit.memory.id: hit.candidate for hit in engine.recall("where do I live now?")}
+        assert [step.why for step in found["page"].steps if step.stage == "trust"] == ["× 0.5, origin tool"]
+        assert "I live in Leeds" in str(engine.profile())
+        assert "replaced" not in "".join(step.why for step in found["home"].steps), "it stands on its own"
         engine.remember("Ann Lee works at Acme", origin="tool")
         engine.remember("Bob Fox works at Initech")
         by_tool, by_user = (engine.graph.edges(name)[0].confidence for name in ("Ann Lee", "Bob Fox"))

@@ -16,6 +16,7 @@ from heapq import heapify, heappop, heappush
 
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.settings import settings_of
 from fivefold.stores.interface import Reader
 from fivefold.stores.records import StoredFact, Succession
 from fivefold.text.lexemes import late_pattern, lexemes
@@ -165,7 +166,7 @@ def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
 
 def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple[list[_Line], list[_Line]]:
     """The lines that hold, and those that held before."""
-    older, newer = _links(reader.memories.successions(sorted({fact.row for fact in stored})))
+    older, newer = _links(reader, reader.memories.successions(sorted({fact.row for fact in stored})))
     span = reader.memories.event_span()
     words = [frozenset(lexemes(fact.text)) for fact in stored]
     common = Counter(word for each in words for word in each)
@@ -194,8 +195,12 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
     return lines, earlier
 
 
-def _links(successions: Sequence[Succession]) -> tuple[dict[int, list[Succession]], dict[int, list[Succession]]]:
-    """The memories that each memory replaced, and those that replaced it."""
+def _links(
+    reader: Reader, successions: Sequence[Succession]
+) -> tuple[dict[int, list[Succession]], dict[int, list[Succession]]]:
+    """The memories that each memory replaced, and those that replaced it; who is trusted less replaces nothing."""
+    trust = settings_of(reader.admin.settings()).trust
+    successions = [link for link in successions if trust(link.newer_origin) >= trust(link.older_origin)]
     older: dict[int, list[Succession]] = {}
     newer: dict[int, list[Succession]] = {}
     for link in successions:
@@ -315,7 +320,7 @@ def changes(namespace: Namespace, since: datetime, now: datetime, secrets: bool)
     reader = namespace.reader
     recent = _shown(reader.facts.since(since, MAX_CHANGES), now)
     rows = sorted({fact.row for fact in recent})
-    older, newer = _links([link for link in reader.memories.successions(rows) if link.chance >= LIKELY])
+    older, newer = _links(reader, [link for link in reader.memories.successions(rows) if link.chance >= LIKELY])
     ended = set(reader.facts.ended_since(since, now, MAX_CHANGES))
     ended |= {link.older for row in rows for link in older.get(row, ())}
     ids = {row: memory.id for row, memory in reader.memories.fetch(sorted(ended)).items()}
