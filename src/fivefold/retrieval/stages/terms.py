@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, make_dataclass
 from datetime import timedelta
 from functools import cache, cached_property, partial
-from math import log
+from math import inf, log
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -77,6 +77,9 @@ OPEN_QUESTION = 0.5
 WHAT_HAPPENED = 3.0
 """Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
+INTRODUCED = 2.0
+"""What the first mention of somebody counts more if the question asks who that is."""
+
 SAID_AHEAD = 0.5
 """Weight of a memory that was said in the time asked about, if that is still to come."""
 
@@ -101,6 +104,7 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 """A "you" that only asks for something, and says nothing about who said what is asked for."""
+_WHO_IS = re.compile(r"\s*[Ww]ho(?:['’]s| is| was| are| were) (?:[A-Z]\S*\s*){1,4}\W*$")
 _NEGATES = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|allerg\w*|hates?|dislikes?|stopped|quit"
     r"|gave up|declin\w*|refus\w*|turn(?:ed|s)? down|cancel\w*|off|intoleran\w*|forbid\w*|banned)\b|n['’]t\b",
@@ -454,7 +458,8 @@ def _person(table: Table) -> Vector:
     people = [
         one
         for one in people_meant(table.context)
-        if not one.by_name or (not table.people and (one.namesakes or len(one.meant) > 1))
+        if not one.by_name
+        or (not table.people and (one.namesakes or len(one.meant) > 1 or _WHO_IS.match(table.query.to_read)))
     ]
     if not people:
         return table.zeros()
@@ -466,6 +471,12 @@ def _person(table: Table) -> Vector:
 def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> Vector:
     """Whether each memory mentions somebody, by an entity of it or, if no name is in the question, by the name."""
     shares = table.column(one.share(mentioned.get(memory.id, frozenset())) for memory in table.memories)
+    if _WHO_IS.match(table.query.to_read) and (shares > 0).any():  # people are introduced where they are first named
+        times = [
+            memory.event_at.timestamp() if share > 0 else inf
+            for memory, share in zip(table.memories, shares, strict=True)
+        ]
+        shares[times.index(min(times))] += INTRODUCED
     if one.by_name:  # what the user says of the user has no name
         return shares if one.called else np.asarray(np.minimum(shares, 0))
     names = re.compile("|".join(rf"\b{re.escape(name)}" for name in one.names), re.IGNORECASE)
