@@ -1,4 +1,4 @@
-"""What is known: how much of what a life's profile, agenda and histories should have is there, and what should not.
+"""Measures the known facts: the expected lines of a life's profile, agenda and histories, and the unwanted ones.
 
 The lists were written from the lives by authors who have not seen the engine. A key is a set of words of which a
 line must contain one, in any letter case. One line, or the lines of one source together, must meet all keys of an
@@ -164,13 +164,13 @@ def _has(text: str, keys: Keys) -> bool:
 
 
 def _is_on(agenda: Sequence[Fact], entry: Json) -> bool:
-    """Whether the agenda has an entry on its day, or in a stretch that has the day."""
+    """True if the agenda has an entry on its day, or in a stretch that has the day."""
     day = date.fromisoformat(str(entry["when"])[:10])
     return any(_has(fact.text, entry["keys"]) and fact.first_day <= day <= fact.last_day for fact in agenda)
 
 
 def _order(engine: Engine, entry: Json) -> tuple[int, int]:
-    """How many values a history has in their order, and how many lines it takes."""
+    """The number of values a history has in their order, and of its lines."""
     try:
         facts = engine.history(str(entry["question"])).facts
     except NotFound:

@@ -55,7 +55,7 @@ SHORTEST_PROMPT = 8
 
 
 def session_block(engine: Engine, settings: HookSettings) -> str:
-    """What is known, what is coming, what changed, and the last turns of the last session."""
+    """The profile, the agenda, the changes, and the last turns of the last session."""
     session = next(iter(engine.sessions(1)), None)
     last = [] if session is None else engine.last_turns(session.id, LAST_TURNS)
     turns = [Item(turn, recent=True) for turn in last]

@@ -198,7 +198,7 @@ EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 """By rank, the characters that a memory gets at first, and those of an assistant's answer."""
 
 FACT_EXCERPTS = ((1, 160, 120), (1_000_000, 64, 64))
-"""The same in a block of facts."""
+"""Excerpts of a block of facts."""
 
 SHARE = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""

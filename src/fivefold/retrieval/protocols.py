@@ -78,7 +78,7 @@ class SearchContext:
 
 
 NAMESAKE = 3.0
-"""How much more it counts that a memory is about a namesake than that it is about the person meant."""
+"""Additional weight of the person meant over a namesake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Person:
     namesakes: frozenset[int]
     names: tuple[str, ...]
     called: str
-    """How the question speaks of this person; empty if the user is meant."""
+    """The question's words for this person; empty if the user is meant."""
     by_name: bool
     """False if a relation or a pronoun means this person."""
 

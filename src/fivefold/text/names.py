@@ -215,7 +215,7 @@ OF_RELATIVES = {
     for owner in owners.split()
     for word in words.split()
 }
-"""What the relatives of the user's relatives are to the user: "sister's husband" is a brother-in-law."""
+"""Roles of the relatives of the user's relatives: "sister's husband" is a brother-in-law."""
 
 ONE_HOLDER = frozenset({"landlord", "dentist", "vet", "therapist"})
 """Roles that one person has at a time: a new one ends the old one."""
@@ -224,7 +224,7 @@ IS_CALLED = "is called"
 """The edge from the owner of a memory to the name that others use."""
 
 KNOWN_AS = "known as"
-"""What is said of a nickname: it becomes another name of one entity."""
+"""The relation of a nickname, which becomes another name of one entity."""
 
 SURE_NAME = 0.7
 """Confidence from which such a name is the user's; a single greeting by an assistant stays below it."""
@@ -342,7 +342,7 @@ _INVERSE |= {"sibling": "sibling"}
 
 
 def role_in(relation: str, is_target: bool) -> tuple[str, bool]:
-    """What an end of an edge is to the other one, put one way: who has a mother is her child."""
+    """The role of one end of an edge to the other, put one way: someone who has a mother is her child."""
     if relation == "manages":
         return "reports to", not is_target
     inverse = _INVERSE.get(wider(relation))

@@ -66,7 +66,7 @@ class Demand(Value):
     about: str
     """The demand in words, for people."""
     speaker: str = ""
-    """Whose words are asked for, the user's, the assistant's or those of a speaker by name; empty for anybody's."""
+    """The speaker whose words are asked for: the user, the assistant or one by name; empty for anybody."""
 
 
 NamePrior = Literal["memories", "questions"]

@@ -78,7 +78,7 @@ WHAT_HAPPENED = 3.0
 """Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
 INTRODUCED = 2.0
-"""What the first mention of somebody counts more if the question asks who that is."""
+"""Additional weight of the first mention of somebody if the question asks who that is."""
 
 SAID_AHEAD = 0.5
 """Weight of a memory that was said in the time asked about, if that is still to come."""
@@ -302,7 +302,7 @@ def _session(table: Table) -> Vector:
 
 
 def _statement(table: Table) -> Vector:
-    """An open question is no answer: what was decided or happened later is."""
+    """An open question is not an answer: a later decision or event is."""
     counts = 1.0 if table.people else OPEN_QUESTION if table.statements else 0.0
     return -table.column(counts * memory.content.rstrip().endswith("?") for memory in table.memories)
 
@@ -469,7 +469,7 @@ def _person(table: Table) -> Vector:
 
 
 def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> Vector:
-    """Whether each memory mentions somebody, by an entity of it or, if no name is in the question, by the name."""
+    """Marks the memories that mention somebody, by an entity of it or, if no name is in the question, by the name."""
     shares = table.column(one.share(mentioned.get(memory.id, frozenset())) for memory in table.memories)
     if _WHO_IS.match(table.query.to_read) and (shares > 0).any():  # people are introduced where they are first named
         times = [

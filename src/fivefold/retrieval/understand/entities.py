@@ -334,7 +334,7 @@ def _is_somebody(entity: int, context: SearchContext) -> bool:
 
 
 def mentioned_people(context: SearchContext, memories: Iterable[Memory]) -> dict[str, Set[int]]:
-    """Which of those meant, and of their namesakes, each memory mentions, by its id."""
+    """The persons meant, and their namesakes, that each memory mentions, by its id."""
     keys = sorted({key for person in people_meant(context) for key in (*person.meant, *person.namesakes)})
     found: dict[str, Set[int]] = {}
     if keys:

@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
 
 
 class Role(NamedTuple):
-    """What somebody is to somebody else: "cousin of" the user, say."""
+    """A person's role to another: "cousin of" the user, say."""
 
     relation: str
     other: int
@@ -108,11 +108,11 @@ def _usual(people: Sequence[Candidate], links: int) -> int | None:
 
 @dataclass(slots=True)
 class _Text:
-    """What is known of the people of one text while its mentions are linked."""
+    """The people of one text while its mentions are linked."""
 
     memory: Memory | None = None
     roles: Mapping[str, Roles] = field(default_factory=dict)
-    """What the text says that somebody is, by alias."""
+    """The roles that the text states, by alias."""
     full: Mapping[str, str] = field(default_factory=dict)
     """The only full name of the text that a bare name is a part of, by the bare name."""
     meant: dict[str, int] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class EntityWriter:
         self._text = _Text()
         self._own: set[int] | None = None
         self.moved: dict[int, int] = {}
-        """What became of entities that were merged into others in this transaction."""
+        """Entities that were merged into others in this transaction, with the new ones."""
 
     def preload(self, mentions: Sequence[Mention]) -> None:
         """Look up the entities that a batch will mention in one statement."""
@@ -174,7 +174,7 @@ class EntityWriter:
         return list(entities)
 
     def _read(self, memory: Memory, mentions: Sequence[Mention], relations: Sequence[Relation]) -> _Text:
-        """What a text says of the people it names, before it is known who they are."""
+        """The people that a text names and their roles, before it is known who they are."""
         roles: dict[str, Roles] = {}
         for item in relations:
             if item.relation in TELLING and not item.ended:
@@ -209,7 +209,7 @@ class EntityWriter:
         return [other for (other,) in rows]
 
     def _roles_of(self, entities: Sequence[int], relations: Iterable[str] = TELLING) -> dict[int, Roles]:
-        """What the graph says that each of these is to others, now."""
+        """The present roles of each of these in the graph."""
         roles = dict.fromkeys(entities, _NO_ROLES)
         for here, there in (("source", "target"), ("target", "source")):
             rows = self._txn.rows(
@@ -317,7 +317,7 @@ class EntityWriter:
         return next(unknown, None) or self._insert(mention) if meant is None else meant
 
     def _recent(self, people: Sequence[Candidate]) -> int | None:
-        """Who of these was spoken of last in the session of the text, or shortly before it."""
+        """The one of these who was spoken of last in the session of the text, or shortly before it."""
         memory = self._text.memory
         if memory is None or len(people) < 2:
             return None
@@ -371,7 +371,7 @@ class EntityWriter:
         return self._name(key, mention)
 
     def _grows(self, mention: Mention, bare: Sequence[Candidate]) -> int | None:
-        """Who of those known by a bare name has this full one."""
+        """The one of those known by a bare name who has this full one."""
         roles = self._text.roles.get(alias_of(mention.name), _NO_ROLES)
         known = self._roles_of([one.entity for one in bare])
         same = next((one.entity for one in bare if are_same(known[one.entity], roles)), None)

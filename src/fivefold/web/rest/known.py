@@ -1,4 +1,4 @@
-"""What is known without a question, and putting a line right where it is seen."""
+"""The known facts without a question, and corrections of a line in its place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def profile(
     now: Annotated[Moment | None, Query(description="As of this time; now if left out")] = None,
     secrets: Secrets = False,
 ) -> Profile:
-    """What is known of the user, or of a person, place or project; each line has its sources."""
+    """The known facts of the user, or of a person, place or project; each line has its sources."""
     action.service.limits.k_for_block(None, token_budget)
     return action.engine.profile(about, token_budget=token_budget, now=now, secrets=secrets)
 
@@ -43,7 +43,7 @@ def agenda(
     limit: Annotated[int, Query(ge=1, description="How many, the next ones first")] = 50,
     secrets: Secrets = False,
 ) -> Agenda:
-    """What is dated ahead, by the day it is meant for, and what is overdue."""
+    """The dated facts ahead, by the day they are meant for, and the overdue ones."""
     action.service.limits.check_page(limit)
     return action.engine.agenda(start, end, limit=limit, secrets=secrets)
 
@@ -64,13 +64,13 @@ def changes(
     since: Annotated[Moment | None, Query(description="Since this time; left out, the latest session began")] = None,
     secrets: Secrets = False,
 ) -> Changes:
-    """What is new, what replaced something, and what ended."""
+    """The facts that are new, that replaced others, and that ended."""
     return action.engine.changes(since, secrets=secrets)
 
 
 @known_operation("GET /sessions/{id:name}/recap", "reader", "recap", id="s01")
 def recap(action: Current, id: str, secrets: Secrets = False) -> Recap:
-    """What a session came to: its decisions, facts, promises and open questions."""
+    """The results of a session: its decisions, facts, promises and open questions."""
     return action.engine.recap(id, secrets=secrets)
 
 

@@ -420,7 +420,8 @@ def own_names_in(relations_found: Iterable[Relation]) -> Iterator[str]:
 
 
 def read_about_user(record: Record, found: Extraction, names: Collection[str]) -> Extraction:
-    """What others say of the user by name, as if the user had said it: "Marit lives here" states where the user lives.
+    """The statements of others about the user by name, as if the user had said them: "Marit lives here" states where
+    the user lives.
 
     A namesake has another name or a relation beside it, and a text with an "I" of its own is left as it is.
     """
