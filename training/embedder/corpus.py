@@ -100,8 +100,7 @@ def read_corpus(
         questions = questions[:: max(1, len(questions) // limit)]
         docs, questions = needed(docs, questions)
     tokenizer = word_pieces(vocabulary)
-    here = folder() / "names.txt"
-    names = [name for line in here.read_text().splitlines() if line[0] != "#" for name in line.split()]
+    names = given_names()
     days = [f"{day} {month} {year}" for year in YEARS for month in MONTHS for day in range(1, 29)]
     sources = sorted({question[0] for question in questions})
     number = {key: i for i, key in enumerate(dict.fromkeys(doc[:2] for doc in docs))}
@@ -157,6 +156,11 @@ def borders(conversation: Tensor) -> tuple[Tensor, Tensor]:
     _, counts = conversation.unique_consecutive(return_counts=True)
     ends = counts.cumsum(0)
     return (ends - counts).repeat_interleave(counts), ends.repeat_interleave(counts)
+
+
+def given_names() -> list[str]:
+    lines = (folder() / "names.txt").read_text().splitlines()
+    return [name for line in lines if line[0] != "#" for name in line.split()]
 
 
 def folder() -> Path:

@@ -1,4 +1,4 @@
-"""What the embedder learns from: the answers, for both heads; where it started; and a general model's similarities."""
+"""What the embedder learns from: answers, for both heads; where it started; general models' likenesses; people's lives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from batches import Batch
 from late import StoredPieces, four_bits, gather_tokens, late_scores
 from model import Embedder, Reading, Rows, TokenEmbedder, encode, read
-from torch import Tensor
+from people import SceneBatch
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 AWAY = -1e4
@@ -43,6 +44,9 @@ class Shares:
     anchor: float = 0.5
     teacher: float = 1.0
     late_teacher: float = 0.05
+    scene: float = 1.0
+    scene_late: float = 0.5
+    scene_teacher: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -56,17 +60,32 @@ class Losses:
     late_teacher: Tensor
 
     def total(self, shares: Shares) -> Tensor:
-        parts = [getattr(shares, part.name) * getattr(self, part.name) for part in fields(self)]
-        return torch.stack(parts).sum()
+        return total(self, shares)
+
+
+@dataclass(frozen=True)
+class SceneLosses:
+    """The parts of the loss for scenes of people's lives, by the names of their shares."""
+
+    scene: Tensor
+    scene_late: Tensor
+    scene_teacher: Tensor
+
+    def total(self, shares: Shares) -> Tensor:
+        return total(self, shares)
+
+
+def total(parts: Losses | SceneLosses, shares: Shares) -> Tensor:
+    return torch.stack([getattr(shares, part.name) * getattr(parts, part.name) for part in fields(parts)]).sum()
 
 
 @dataclass(frozen=True)
 class Models:
-    """The model that learns, the published one it starts from, and the general one that teaches."""
+    """The model that learns, the published one it starts from, and the general ones that teach."""
 
     pupil: TokenEmbedder
     origin: Embedder
-    teacher: Embedder
+    teacher: nn.Module
 
 
 @dataclass(frozen=True)
@@ -99,6 +118,32 @@ def losses(models: Models, given: Batch, matching: Matching, temperatures: Tempe
     )
 
 
+def scene_losses(models: Models, given: SceneBatch, matching: Matching, temperatures: Temperatures) -> SceneLosses:
+    """The parts for a batch of scenes; a question that nothing answers learns from the teacher alone."""
+    asked, told = read(models.pupil, given.questions), read(models.pupil, given.memories)
+    dense = asked.vectors.float() @ told.vectors.float().T / temperatures.dense
+    among = told.vectors.float() @ told.vectors.float().T / temperatures.dense
+    late = _late(asked, told, given.memories, matching).float() / temperatures.late
+    with torch.no_grad():
+        memories = encode(models.teacher, given.plain).float()
+        questions = encode(models.teacher, given.questions).float()
+        taught, alike = (vectors @ memories.T / temperatures.teacher for vectors in (questions, memories))
+    same = torch.eye(len(among), dtype=torch.bool, device=among.device)
+    among, alike = among.masked_fill(same, AWAY), alike.masked_fill(same, AWAY)
+    return SceneLosses(
+        _any_right(dense, given.right),
+        _any_right(late, given.right),
+        _apart(dense, F.log_softmax(taught, 1)) + _apart(among, F.log_softmax(alike, 1)),
+    )
+
+
+def _any_right(scores: Tensor, right: Tensor) -> Tensor:
+    """Cross entropy of the questions that something answers: all their answers together against everything."""
+    answered = right.any(1)
+    scores, right = scores[answered], right[answered]
+    return (scores.logsumexp(1) - scores.masked_fill(~right, AWAY).logsumexp(1)).mean()
+
+
 def _open_scores(similar: Tensor, given: Batch, temperature: float) -> Tensor:
     return (similar.float() / temperature).masked_fill(~given.open, AWAY)
 
@@ -113,7 +158,7 @@ def _late(asked: Reading, told: Reading, rows: Rows, matching: Matching) -> Tens
     return found
 
 
-def _apart(scores: Tensor, taught: Tensor, weights: Tensor) -> Tensor:
-    """Kullback-Leibler divergence to the teacher's distribution, a weighted mean over the questions."""
+def _apart(scores: Tensor, taught: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Kullback-Leibler divergence to the teacher's distribution, a mean over the rows, weighted if there are weights."""
     rows = F.kl_div(F.log_softmax(scores, 1), taught, reduction="none", log_target=True).sum(1)
-    return (rows * weights).sum() / weights.sum()
+    return rows.mean() if weights is None else (rows * weights).sum() / weights.sum()

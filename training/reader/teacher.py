@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from teachers import mpnet_ids
 from torch import Tensor
 from training.reader.pair_reader import Heads
 
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
     from transformers import MPNetModel
 
 DROPOUT = 0.1
-
-SHIFT = 4
-"""MPNet's word pieces are BERT's, after four marks of its own."""
-
-MARKS = {101: 0, 102: 2, 103: 30526}
-"""BERT's numbers for the start, the end of a text and a hidden piece, and MPNet's."""
-
-PADDING = 1
 
 
 class Teacher(Heads):
@@ -33,14 +26,6 @@ class Teacher(Heads):
     def forward(self, ids: Tensor, mask: Tensor, parts: Tensor) -> Tensor:
         hidden = self.encoder(input_ids=mpnet_ids(ids, mask), attention_mask=mask).last_hidden_state
         return self.logits(hidden, mask)
-
-
-def mpnet_ids(ids: Tensor, mask: Tensor) -> Tensor:
-    """MPNet's numbers for BERT's word pieces."""
-    found = ids + SHIFT
-    for bert, mpnet in MARKS.items():
-        found = found.masked_fill(ids == bert, mpnet)
-    return found.masked_fill(mask == 0, PADDING)
 
 
 def load_teacher(folder: Path, seed: int) -> Teacher:
