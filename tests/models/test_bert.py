@@ -39,7 +39,7 @@ def cosine(vectors: Matrix, one: int, other: int) -> float:
 
 def test_their_pins_and_dimensions_are_fixed() -> None:
     assert [(made.pin, made.dimension) for made in (FivefoldMiniLM, MiniLM)] == [
-        ("fivefold-minilm@2", 384),
+        ("fivefold-minilm@3", 384),
         ("minilm@1.0.0", 384),
     ]
 

@@ -144,16 +144,16 @@ def test_a_namespace_pinned_to_minilm_stays_with_it(store_path: str) -> None:
             assert not answer.degraded
     with fivefold.open(store_path, namespace="new") as engine:
         engine.remember(TOLD[0])
-        assert engine.stats().embedder == "fivefold-minilm@2"
+        assert engine.stats().embedder == "fivefold-minilm@3"
 
 
 def test_a_namespace_can_move_from_minilm_to_the_default(store_path: str) -> None:
     with fivefold.open(store_path, embedder="minilm") as engine:
         engine.remember_many(TOLD)
-        assert engine.reembed("fivefold-minilm") == "fivefold-minilm@2"
+        assert engine.reembed("fivefold-minilm") == "fivefold-minilm@3"
         assert engine.recall("spare key")[0].memory.content == TOLD[2]
     with fivefold.open(store_path) as engine:
-        assert engine.recall("spare key").embedder == "fivefold-minilm@2"
+        assert engine.recall("spare key").embedder == "fivefold-minilm@3"
         assert all(finding.ok for finding in engine.doctor())
 
 

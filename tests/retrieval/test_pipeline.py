@@ -106,7 +106,7 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
     engine.remember("My badge ID is E-47821")
 
     class Failing:
-        pin = "fivefold-minilm@2"
+        pin = "fivefold-minilm@3"
         dimension = 384
 
         def embed(self, texts: Any, progress: Any = None) -> Any:

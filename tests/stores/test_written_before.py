@@ -94,11 +94,11 @@ def test_the_doctor_says_so_and_a_repair_moves_it(written_before: Engine) -> Non
     ]
     assert findings[-1]["detail"].startswith("this version no longer has fivefold-minilm@1")
     assert all(finding.ok for finding in written_before.doctor(repair=True))
-    assert written_before.stats().embedder == "fivefold-minilm@2"
+    assert written_before.stats().embedder == "fivefold-minilm@3"
 
 
 def moved_by_hand(engine: Engine) -> None:
-    assert engine.reembed("fivefold-minilm") == "fivefold-minilm@2"
+    assert engine.reembed("fivefold-minilm") == "fivefold-minilm@3"
 
 
 def moved_by_name(engine: Engine) -> None:
@@ -150,7 +150,7 @@ def test_a_move_that_is_ended_goes_on_the_next_time(written_before: Engine) -> N
     assert written_before.stats().embedder == "fivefold-minilm@1"
     assert written_before.recall("where do I live now?", now=AT).degraded
     second = [item for item in maintain(written_before.store, AT) if item.part == "vectors"]
-    assert [item.detail for item in second] == ["moved from fivefold-minilm@1 to fivefold-minilm@2"] * 2
+    assert [item.detail for item in second] == ["moved from fivefold-minilm@1 to fivefold-minilm@3"] * 2
     assert [item for item in maintain(written_before.store, AT) if item.part == "vectors"] == []
 
 

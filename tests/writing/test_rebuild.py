@@ -102,7 +102,7 @@ def test_another_embedder_is_an_error_that_names_both(store_path: str) -> None:
     with fivefold.open(store_path) as engine:
         engine.remember(TEXTS[0])
     with pytest.raises(
-        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@2', not of 'wordllama@.*reembed\(embedder='wordllama'\)"
+        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@3', not of 'wordllama@.*reembed\(embedder='wordllama'\)"
     ):
         fivefold.open(store_path, embedder="wordllama")
 
@@ -125,7 +125,7 @@ def test_two_namespaces_of_one_file_may_have_different_models(store_path: str) -
     ):
         one.remember_many(TEXTS)
         two.remember_many(TEXTS)
-        assert (one.recall("rye").embedder, two.recall("rye").embedder[:9]) == ("fivefold-minilm@2", "wordllama")
+        assert (one.recall("rye").embedder, two.recall("rye").embedder[:9]) == ("fivefold-minilm@3", "wordllama")
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
         assert process.stdout.readline() == "halfway\n"
         process.send_signal(signal.SIGKILL)
     with fivefold.open(store_path) as engine:
-        assert engine.stats().embedder == "fivefold-minilm@2"
+        assert engine.stats().embedder == "fivefold-minilm@3"
         assert engine.recall("rye flour number 1")[0].memory.content == texts[1]
         connection = connect(store_path)
         done = connection.execute(

@@ -57,7 +57,7 @@ def written(model: TokenEmbedder, texts: torch.Tensor | None) -> onnx.ModelProto
     width, dimension = model.encoder.words.weight.shape[1], len(head["head.weight"])
     about = {
         "model": "fivefold-minilm",
-        "version": "2",
+        "version": "3",
         "base": "all-MiniLM-L6-v2 (Apache-2.0)",
         "max_tokens": str(MAX_TOKENS),
         "before_tokens": str(BEFORE_TOKENS),

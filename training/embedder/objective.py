@@ -1,4 +1,4 @@
-"""What the embedder learns from: answers, for both heads; where it started; general models' likenesses; people's lives."""
+"""What the embedder learns from: answers, its start, general models' likenesses, and people's lives."""
 
 from __future__ import annotations
 
@@ -159,6 +159,6 @@ def _late(asked: Reading, told: Reading, rows: Rows, matching: Matching) -> Tens
 
 
 def _apart(scores: Tensor, taught: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Kullback-Leibler divergence to the teacher's distribution, a mean over the rows, weighted if there are weights."""
+    """Kullback-Leibler divergence to the teacher's distribution, a mean over the rows, weighted if need be."""
     rows = F.kl_div(F.log_softmax(scores, 1), taught, reduction="none", log_target=True).sum(1)
     return rows.mean() if weights is None else (rows * weights).sum() / weights.sum()

@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lessons:
-    """The data of a run: the corpus, memories that mislead, vectors of all questions, which pieces are stored, scenes."""
+    """The data of a run: the corpus, memories that mislead, vectors of questions, stored pieces, and scenes."""
 
     corpus: Corpus
     mined: Tensor | None
@@ -95,9 +95,7 @@ def pace(done: float, warm_up: float) -> float:
     return min(done / warm_up, max(0.0, 1.0 - done) / (1.0 - warm_up))
 
 
-def train(
-    lessons: Lessons, models: Models, settings: Settings, seed: int, seconds: float = 1e9
-) -> TokenEmbedder:
+def train(lessons: Lessons, models: Models, settings: Settings, seed: int, seconds: float = 1e9) -> TokenEmbedder:
     """One run over all steps, or as many as fit into the seconds; the word table stays as it is."""
     corpus, model = lessons.corpus, models.pupil
     dice = torch.Generator(corpus.device).manual_seed(seed)

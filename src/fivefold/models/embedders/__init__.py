@@ -61,7 +61,7 @@ def unit(matrix: Matrix) -> Matrix:
 
 DEFAULT = "fivefold-minilm"
 
-RETIRED = {"fivefold-minilm@1": "fivefold-minilm"}
+RETIRED = {"fivefold-minilm@1": "fivefold-minilm", "fivefold-minilm@2": "fivefold-minilm"}
 """Models of earlier versions, and the choice that takes their place."""
 
 _BUILTIN = {

@@ -123,7 +123,7 @@ FILE = "fivefold-minilm.onnx"
 class FivefoldMiniLM(ShippedModel):
     """Reads up to 256 word pieces at once; longer texts are cut, so they come in passages."""
 
-    pin = "fivefold-minilm@2"
+    pin = "fivefold-minilm@3"
     dimension = 384
     file = FILE
 
