@@ -331,7 +331,7 @@ def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
         ("memsense", "fusion.k", "k {:g},"),
         ("memsense", "select.mmr.lam", "λ {:g},"),
         ("memsense", "boosts.session_first.most", "min({:g}, 0.6"),
-        ("five-stage", "fusion.k", "is {:g}, as where"),
+        ("five-stage", "fusion.k", "is {:g}, as in"),
         ("five-stage", "fusion.pool", "{:g} kept"),
         ("engram", "routes.associative.depth", "we take {:g}"),
         ("engram", "routes.associative.weight", "({:g}: it looks"),
