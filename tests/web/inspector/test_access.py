@@ -92,6 +92,7 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
     "path",
     [
         "/ask?q=safe",
+        "/overview?of=safe",
         "/why?q=safe",
         "/compare?q=safe",
         "/memories",

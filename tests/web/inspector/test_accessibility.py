@@ -20,6 +20,7 @@ QUESTION = urlencode(
 )
 VIEWS = (
     f"/ask?{QUESTION}&recent=2",
+    "/overview?day=2025-12-10&days=365&of=phone+number",
     f"/why?{QUESTION}&recipe=ditto",
     f"/compare?{QUESTION}",
     "/memories?q=coffee",

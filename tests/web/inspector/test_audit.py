@@ -31,6 +31,8 @@ LOOKS: dict[str, list[tuple[str, str | None]]] = {
     "/ask": [("stats", None)],
     "/ask?q=coffee&recipe=lexical": [("recall", None)],
     "/ask/context?id=s01.05": [("get", "s01.05")],
+    "/overview": [("profile", None), ("agenda", None), ("changes", None)],
+    "/overview?of=phone+number": [("profile", None), ("agenda", None), ("changes", None), ("history", None)],
     "/why": [],
     "/why?q=coffee&recipe=lexical": [("explain", None)],
     "/compare": [],

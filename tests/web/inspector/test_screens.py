@@ -36,6 +36,7 @@ SHOTS = {
     "ask": Shot(f"/ask?{urlencode({**ALLERGIC, 'k': 3})}", 780),
     "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True, opened=1),
     "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
+    "overview": Shot("/overview?day=2025-12-10&days=365", 900),
     "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1240, opened=1),
     "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1240),
     "compare": Shot(f"/compare?{urlencode(KESTREL)}", 1160, 1440),

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import FileResponse, RedirectResponse
 
-from fivefold.web.inspector import compare, graph, learn, live, login, memories, question, sessions, settings, why
-from fivefold.web.inspector.rendering import STATIC, address, content_hash
+from fivefold.service.session import Session
+from fivefold.web.inspector import (
+    compare,
+    graph,
+    learn,
+    live,
+    login,
+    memories,
+    overview,
+    question,
+    sessions,
+    settings,
+    why,
+)
+from fivefold.web.inspector.rendering import STATIC, PageSession, address, content_hash
 
 __all__ = ["router"]
 
@@ -17,13 +31,26 @@ KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
 
 router: APIRouter = APIRouter(include_in_schema=False)
-for view in (question, why, compare, memories, sessions, graph, live, learn, settings, login):
+for view in (overview, question, why, compare, memories, sessions, graph, live, learn, settings, login):
     router.include_router(view.router)
 
 
 @router.get("/")
-def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectResponse:
-    return RedirectResponse(address("/ask", namespace, {}))
+def start(session: PageSession, namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectResponse:
+    """To the namespace of the address, or to one that has memories."""
+    return RedirectResponse(address("/ask", namespace or _filled(session), {}))
+
+
+MAX_LOOKED_AT = 20
+"""Namespaces that the start page looks for memories in."""
+
+
+def _filled(session: Session) -> str | None:
+    """The namespace that a page opens anyway if it has memories, or the first one that has."""
+    for name in dict.fromkeys((session.namespace, *session.namespaces[:MAX_LOOKED_AT])):
+        if name and session.caller.sees(name) and replace(session, namespace=name).engine().memories(limit=1).items:
+            return name
+    return session.namespace
 
 
 @router.get("/static/{name}")

@@ -17,6 +17,7 @@ from fivefold.service.session import Session
 from fivefold.values.entities import Edge, Entity
 from fivefold.values.reports import LARGEST
 from fivefold.values.times import utc_now
+from fivefold.web.inspector.overview import profile_of, timeline, undo_of
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, plural, redirect, shorten
 from fivefold.writing.entity_graph import Graph
 
@@ -263,13 +264,17 @@ def graph(
     entity: Annotated[int | None, Query(ge=0, lt=LARGEST)] = None,
     name: Annotated[str, Query(max_length=1_000)] = "",
     cursor: Annotated[str, Query(max_length=4_000)] = "",
+    of: Annotated[str, Query(max_length=1_000)] = "",
     done: str = "",
+    line: Annotated[str, Query(max_length=1_000)] = "",
 ) -> Response:
     """The chosen entity with its neighbourhood; without one, the most mentioned ones or those with that name."""
     if entity is None:
         return _list_page(request, session, name.strip(), cursor)
     with session.act("entity", subject=str(entity)) as act:
-        return _entity_page(request, session, act.engine.graph.entity(entity), done=confirmation(done))
+        chosen = act.engine.graph.entity(entity)
+        line_undo = undo_of(act.engine, done, line)
+        return _entity_page(request, session, chosen, done=confirmation(done), line_undo=line_undo, of=of)
 
 
 def _list_page(request: Request, session: Session, name: str, cursor: str) -> Response:
@@ -376,9 +381,14 @@ def _entity_page(
     names: dict[str, str] | None = None,
     errors: dict[str, str] | None = None,
     undo: Undo | None = None,
+    line_undo: str = "",
+    of: str = "",
 ) -> Response:
-    graph = session.engine().graph
+    engine = session.engine()
+    graph = engine.graph
     relations = RelationReader(graph, utc_now())
+    profile = profile_of(engine, chosen)
+    name = chosen.name if profile is None else profile.about
     return page(
         request,
         "graph.html",
@@ -388,6 +398,11 @@ def _entity_page(
         error="",
         done=done,
         undo=undo,
+        line_undo=line_undo,
+        profile=profile,
+        back=address("/graph", session.namespace, {"entity": chosen.id, "of": of}),
+        of=of,
+        timeline=timeline(session, of, "" if name == USER else name),
         relations=relations.of(chosen.id),
         most_relations=MAX_EDGES,
         memories=graph.memories(chosen.id, MAX_MEMORIES),

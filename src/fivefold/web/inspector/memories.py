@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -23,6 +24,7 @@ from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCh
 from fivefold.values.times import utc_now
 from fivefold.web.connections import export_of
 from fivefold.web.inspector.form_fields import FormField, form_field, text_of, texts_reader, value_of
+from fivefold.web.inspector.login import local_path
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, redirect
 from fivefold.web.security import quoted
 
@@ -191,19 +193,27 @@ def supersede(request: Request, session: PageSession, id: str, replacement: Text
     return redirect(session, f"/memories/{quoted(report.id)}", done="superseded")
 
 
-def _add_change(name: str, make: Callable[[Engine, str], object], done: str) -> None:
-    """Adds a change that has no form."""
+def add_change(
+    router: APIRouter, name: str, make: Callable[[Engine, str], object], done: str, action: str | None = None
+) -> None:
+    """Adds a change that needs nothing but the memory; `back` is the page to return to, instead of the memory's own."""
 
-    @changes.post(f"/memories/{{id:name}}/{name}")
-    def change(session: PageSession, id: str) -> Response:
-        with session.act(name, "writer", id) as act:
+    @router.post(f"/memories/{{id:name}}/{name}")
+    def change(session: PageSession, id: str, back: Text = "") -> Response:
+        with session.act(action or name, "writer", id) as act:
             make(act.engine, id)
-        return redirect(session, f"/memories/{quoted(id)}", done=done)
+        return return_to(back, done, id) if back else redirect(session, f"/memories/{quoted(id)}", done=done)
 
 
-_add_change("reinstate", Engine.reinstate, "reinstated")
-_add_change("pin", Engine.pin, "pinned")
-_add_change("unpin", Engine.unpin, "unpinned")
+def return_to(back: str, done: str, id: str) -> RedirectResponse:
+    """To the page that showed a memory, with the confirmation of what was done to it."""
+    place = local_path(back)
+    return RedirectResponse(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done, 'line': id})}", 303)
+
+
+add_change(changes, "reinstate", Engine.reinstate, "reinstated")
+add_change(changes, "pin", Engine.pin, "pinned")
+add_change(changes, "unpin", Engine.unpin, "unpinned")
 
 
 @changes.get("/memories/{id:name}/forget")
@@ -301,7 +311,7 @@ class Filters:
         arguments: dict[str, Any] = {new_names.get(name, name): value for name, value in state.items()}
         for name, days in (("since", 0), ("until", 1)):
             if name in arguments:
-                arguments[name] = _day(arguments[name], name, days)
+                arguments[name] = day_of(arguments[name], name, days)
         if show is not None:
             arguments["filter"] = _part_of(show, state.get("filter", ""), superseded is None)
         return arguments if superseded is None else {**arguments, "superseded": SUPERSEDED[superseded]}
@@ -320,7 +330,7 @@ def _part_of(show: str, text: str, current: bool) -> Filter:
     return narrowed(filter_of(text), **{**parts, "superseded": False if current else None})
 
 
-def _day(text: str, field: str, later: int) -> datetime:
+def day_of(text: str, field: str, later: int = 0) -> datetime:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=later)
     except ValueError:

@@ -34,6 +34,7 @@ from fivefold.values.explain import (
     shown_score,
     shown_span,
 )
+from fivefold.values.known import Section
 from fivefold.values.memory import WAYS
 from fivefold.values.query import Weights, whole_percents
 from fivefold.values.recall import Hit
@@ -70,8 +71,25 @@ def met(segment: Segment, side: Literal["question", "memory"]) -> str:
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
-VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "live", "learn", "settings")
+VIEWS = ("ask", "overview", "why", "compare", "memories", "sessions", "graph", "live", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
+
+SECTION_TITLES: Mapping[Section, str] = {
+    "who": "About",
+    "home": "Home",
+    "work": "Work",
+    "people": "People",
+    "health": "Health and diet",
+    "tastes": "Tastes",
+    "habits": "Habits",
+    "projects": "Projects",
+    "things": "Things and numbers",
+    "avoid": "To avoid",
+    "decisions": "Decisions",
+    "commands": "Commands and conventions",
+    "open": "Open ends",
+}
+"""The sections of a profile in their order, as a person reads them."""
 
 MAX_CHOICES = 200
 """With more namespaces than this, a text field replaces the list."""
@@ -138,6 +156,7 @@ def environment() -> Environment:
         "version": VERSION,
         "not_found": NOT_FOUND,
         "ways": WAYS,
+        "section_titles": SECTION_TITLES,
         "most_choices": MAX_CHOICES,
         "now": utc_now,
     }
@@ -220,6 +239,10 @@ CONFIRMATIONS = {
     "reinstated": "The memory is current again.",
     "pinned": "The memory is pinned: it stays until somebody forgets or replaces it.",
     "unpinned": "The memory is no longer pinned.",
+    "corrected": "The line is corrected at its source.",
+    "undone": "The correction is taken back; the memory before it holds again.",
+    "hidden": "The memory is hidden: no profile, agenda or list of changes shows it.",
+    "shown": "The memory is shown again.",
     "forgotten": "The memory is deleted, with everything derived from it.",
     "session-forgotten": "The session is deleted, with everything derived from it.",
     "renamed": "The entity is renamed; the old name stays as an alias.",

@@ -30,6 +30,14 @@ theme.addEventListener("click", () => {
 });
 showTheme();
 
+// On a phone the tabs scroll sideways; the one of this page is in view.
+const tab = find(".pages [aria-current]");
+if (tab) {
+  const tabs = find(".pages");
+  const [own, all] = [tab.getBoundingClientRect(), tabs.getBoundingClientRect()];
+  tabs.scrollLeft += own.left - all.left - (all.width - own.width) / 2;
+}
+
 // In a form with data-submits, a choice submits the form.
 document.addEventListener("change", (event) => {
   const form = event.target.closest("form[data-submits]");
