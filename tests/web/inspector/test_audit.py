@@ -41,6 +41,7 @@ LOOKS: dict[str, list[tuple[str, str | None]]] = {
     "/memories/s01.05": [("get", "s01.05")],
     "/memories/s01.05/forget": [("get", "s01.05")],
     "/remember": [],
+    "/quarantine": [("quarantine", None)],
     "/export": [("export", None)],
     "/sessions": [("sessions", None)],
     "/sessions/s01": [("session", "s01")],

@@ -103,7 +103,7 @@ def test_one_clicks_through_the_picture(graph_page: Page) -> None:
     assert graph_page.locator("svg.graph line.near").count() > 0, "the relations of the node in focus stand out"
     graph_page.keyboard.press("Enter")
     expect(graph_page.get_by_role("heading", level=1)).to_have_text("Tom Okafor")
-    expect(graph_page.locator("[data-card]").first).to_contain_text("Tom")
+    expect(graph_page.locator("article[data-card]").first).to_contain_text("Tom")
 
 
 TOUCHING = """() => {

@@ -245,10 +245,10 @@ def quarantine(
 
 
 @changes.post("/memories/{id:name}/decide")
-def decide(session: PageSession, id: str, decision: Text) -> Response:
-    if decision not in ("approve", "reject"):
-        raise InvalidInput(f"must be approve or reject, not {decision!r}", field="decision")
-    with session.act(decision, "admin", id) as act:
+def decide(session: PageSession, id: str, decision: Text = "") -> Response:
+    with session.act("reject" if decision == "reject" else "approve", "admin", id) as act:
+        if decision not in ("approve", "reject"):
+            raise InvalidInput(f"must be approve or reject, not {decision!r}", field="decision")
         if decision == "approve":
             act.engine.approve(id)
         else:
