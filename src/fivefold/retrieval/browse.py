@@ -219,6 +219,8 @@ class Browser:
         What was moved stands on its new day; what was cancelled is left out, and named in `moved`.
         """
         first, last = self._time(start, "start"), None if end is None else as_utc(end, "end")[0]
+        if not 2 <= first.year <= 9_990:
+            raise InvalidInput("must lie in the years 2 to 9990", field="start")
         if last is not None and last < first:
             raise InvalidInput("lies before", field="end", other="start")
         return agenda(self._namespace, first, last, checked_limit(limit), secrets)

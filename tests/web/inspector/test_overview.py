@@ -129,7 +129,7 @@ def test_a_reader_sees_lines_and_no_buttons(store: Path) -> None:
         assert "penicillin" in shown(client)
 
 
-@pytest.mark.parametrize("state", ["day=soon", "days=0", "days=many"])
+@pytest.mark.parametrize("state", ["day=soon", "day=0001-01-01", "day=9999-12-31", "days=0", "days=many"])
 def test_a_wrong_address_is_refused(store: Path, state: str) -> None:
     with pages(store) as client:
         assert client.get(f"/overview?{state}").status_code == 422
