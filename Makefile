@@ -36,7 +36,7 @@ EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
 LIVES ?= report
 
-.PHONY: audit docs sbom demo race check test test-adapters test-training browser lint format release types clean
+.PHONY: audit docs sbom demo race check test test-adapters test-training browser typescript lint format release types clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -49,7 +49,7 @@ race: $(BENCH)
 check: $(DEV)
 	$(call beside_lint,-n 2 -p no:schemathesis --hypothesis-profile=quick -m '$(QUICK)')
 
-test: $(DEV) browser
+test: $(DEV) browser typescript
 	$(call beside_lint,-n $(WORKERS))
 
 # Each framework's own suite, or its own classes, over its adapter; and the examples of docs/adapters.md. Types are checked
@@ -80,6 +80,14 @@ browser:
 	  { echo "Installing Chromium, in which the page is tested (once)…"; apt-get update -qq && \
 	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } || \
 	  { echo "The page is tested in Chromium; install it, as with: sudo apt-get install chromium"; exit 1; }
+
+# What the client in TypeScript is built and tested with; without npm its tests are skipped.
+NODE := clients/typescript/node_modules/.package-lock.json
+typescript: $(if $(shell command -v npm),$(NODE))
+
+$(NODE): clients/typescript/package-lock.json
+	@cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # Fails for a known weakness, and for a package that could not be looked up.
 audit: $(DEV)

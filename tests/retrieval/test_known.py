@@ -104,7 +104,7 @@ def test_a_birthday_comes_each_year(mem: Engine) -> None:
     assert [(fact.first_day, fact.repeats) for fact in found] == [(date(2026, 6, 3), "every year")]
 
 
-def test_a_history_has_the_values_in_their_order(mem: Engine) -> None:
+def test_a_history_has_the_values_in_their_order(mem: Engine, tmp_path: Path) -> None:
     found = mem.history("where do I live")
     places = [word for fact in found.facts for word in ("Leeds", "Bristol") if word in fact.text]
     assert places == ["Leeds", "Bristol"]
@@ -112,6 +112,8 @@ def test_a_history_has_the_values_in_their_order(mem: Engine) -> None:
     assert mem.history("b").facts == ()
     with pytest.raises(NotFound):
         mem.history("nothing")
+    with fivefold.open(tmp_path / "empty.db") as empty, pytest.raises(NotFound):
+        empty.history("where do I live")
 
 
 def test_changes_say_what_is_new_and_what_took_whose_place(mem: Engine) -> None:

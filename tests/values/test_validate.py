@@ -25,10 +25,14 @@ from fivefold.values.validate import (
     MAX_NAME,
     MAX_TAGS,
     MAX_TEXT,
+    NAME_PATTERN,
+    TEXT_PATTERN,
     checked_history,
     checked_location,
     checked_name,
     checked_text,
+    is_name,
+    visible,
 )
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
@@ -424,3 +428,12 @@ def test_settings_of_a_connection_never_become_the_name_of_a_file(
 @pytest.mark.parametrize("location", ["./host=1.db", "user=ana.db", "a password.db", "notes/host=1/m.db"])
 def test_other_names_with_a_sign_of_equality_are_paths(location: str) -> None:
     assert checked_location(location) == location
+
+
+def test_patterns_of_schemas_say_what_a_name_and_a_text_are() -> None:
+    """On every character that JavaScript reads as one."""
+    for code in (code for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF):
+        alone, within = chr(code), f"a{chr(code)}b"
+        assert is_name(alone) == bool(re.search(NAME_PATTERN, alone)), hex(code)
+        assert is_name(within) == bool(re.search(NAME_PATTERN, within)), hex(code)
+        assert visible(alone) == bool(re.search(TEXT_PATTERN, alone)), hex(code)

@@ -43,7 +43,7 @@ def test_what_was_exported_comes_back_as_it_was(both: tuple[TestClient, TestClie
     report = new.post("/v1/namespaces/copy/import", content=body(), headers=LINES)
     assert report.status_code == 200, report.text
     assert len(report.json()["stored"]) == len(kept)
-    again = new.post("/v1/namespaces/copy/import", content=body(), headers=LINES)
+    again = new.post("/v1/namespaces/copy/import", content=body(), headers={"Content-Type": "application/octet-stream"})
     assert (again.json()["stored"], len(again.json()["merged"])) == ([], len(kept))
     exported = new.get("/v1/namespaces/copy/export").text.splitlines()
     assert {json.loads(line)["id"]: json.loads(line)["content"] for line in exported} == {

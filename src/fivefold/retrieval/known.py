@@ -484,7 +484,7 @@ def values_of(reader: Reader, answer: Recall, secrets: bool = False) -> tuple[li
         memories.append(memory)
         facts.append(Fact(text=one_line(text, secrets), section="who", sources=(memory.id,), since=memory.event_at))
     ends = [*(fact.since for fact in facts[1:]), None]
-    return memories, [replace(fact, until=end) for fact, end in zip(facts, ends, strict=True)]
+    return memories, [replace(fact, until=end) for fact, end in zip(facts, ends, strict=False)]  # no fact, and one end
 
 
 def _likelihood(hit: Hit) -> float:

@@ -14,6 +14,7 @@ from fivefold.values.fields import Between, Chars, FieldSpec, Items, declared
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Erasure
 from fivefold.values.serialize import Json, Value
+from fivefold.values.validate import MAX_NAME, NAME_PATTERN, TEXT_PATTERN
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,10 @@ class Readiness(Value):
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, max_length=100)]
 """A time in ISO 8601; without a zone it is taken as UTC."""
 
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME, json_schema_extra={"pattern": NAME_PATTERN})]
+Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT_PATTERN})]
+"""A visible text. Patterns are in the schema alone: the library checks values, in its own words."""
+
 AS_MANY_AS_FIT = "How many memories at most; default: as many as fit"
 
 
@@ -169,7 +174,9 @@ def json_type(hint: Any) -> Any:
     if items:
         return Annotated[list[json_type(get_args(field_type.base)[0])], Field(max_length=items.most, fail_fast=True)]  # type: ignore[misc]
     if chars and chars.line:
-        return Annotated[str, Field(min_length=1, max_length=chars.most)]
+        return Name
+    if chars and chars.visible:
+        return Text
     if between:
         return Annotated[field_type.base, Field(ge=between.low, le=between.high)]
     return dict[str, Any] if get_origin(field_type.base) is Mapping else field_type.base

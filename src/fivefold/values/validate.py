@@ -70,6 +70,18 @@ _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _BREAKS = frozenset({"Cc", "Zl", "Zp"})
 _LONGEST_REPR = 60
 
+_SEEN = (
+    r"[^\s\u0000-\u0020\u007f-\u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]"
+)
+_ON_LINE = r"[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*"
+
+TEXT_PATTERN = rf"^[^\u0000]*{_SEEN}[^\u0000]*$"
+"""A visible text, for schemas; as in JavaScript, characters above U+FFFF count as visible."""
+
+NAME_PATTERN = f"^{_ON_LINE}{_SEEN}{_ON_LINE}$"
+"""A name, for schemas: one visible line."""
+
 
 def refusal(field: str, reason: str) -> InvalidInput:
     """The error that says of a field what is wrong with its value."""

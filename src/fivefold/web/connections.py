@@ -208,6 +208,9 @@ def room_for(wanted: ConnectionLimits) -> ConnectionLimits:
 LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 
+BYTES = "application/octet-stream"
+"""A media type of an import, for clients that are generated: many leave out a body of a type that they do not know."""
+
 CHUNK = 1 << 20
 """The bytes that are written at once."""
 

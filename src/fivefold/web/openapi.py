@@ -18,12 +18,13 @@ from fivefold.service.responses import Health, Readiness
 from fivefold.service.write_queue import QueuedWrite
 from fivefold.values.fields import definitions, name_of
 from fivefold.values.serialize import Json
-from fivefold.web.connections import LINES
+from fivefold.values.validate import MAX_NAME, NAME_PATTERN
+from fivefold.web.connections import BYTES, LINES
 from fivefold.web.problems import MEDIA_TYPE
 from fivefold.web.rest.operations import JSON, OPERATIONS, QUEUED, Operation
 
 REF = "#/components/schemas/"
-NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": NAME_PATTERN}
 ALWAYS = (401, 403, 404, 421, 422, 429, 500, 503)
 WITH_BODY = (400, 413, 415)
 WHEN_WRITING = (409, 410, 501, 507)
@@ -40,6 +41,7 @@ TAGS = {
     "recall": "Questions, how they are answered, and feedback.",
     "known": "A profile, an agenda, histories, changes and recaps, and putting their lines right.",
     "life": "Pin memories, and forget what has expired.",
+    "quarantine": "Records that wait for approval.",
     "queue": "Writes that are accepted now and stored soon.",
     "sessions": "Conversations.",
     "graph": "Entities and their relations.",
@@ -93,7 +95,9 @@ def _complete(entry: Json, operation: Operation) -> None:
         parameters[where, name]["example"] = int(value) if value.isdigit() else value
     entry["parameters"] = list(parameters.values())
     if operation.takes == LINES:
-        entry["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
+        shapes = {LINES: {"type": "string"}, BYTES: {"type": "string", "format": "binary"}}
+        content = {media_type: {"schema": schema} for media_type, schema in shapes.items()}
+        entry["requestBody"] = {"required": True, "content": content}
     if operation.takes is not None:
         body = operation.example.body
         if operation.name == "feedback":

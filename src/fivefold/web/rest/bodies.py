@@ -9,15 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, 
 
 from fivefold.retrieval.plan import REQUEST
 from fivefold.service.limits import Limits
-from fivefold.service.responses import AS_MANY_AS_FIT, Moment, annotations_of, described
+from fivefold.service.responses import AS_MANY_AS_FIT, Moment, Name, Text, annotations_of, described
 from fivefold.values.entities import EdgeKind, EntityKind
 from fivefold.values.filters import MAX_FILTER
 from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, RecordChanges
 from fivefold.values.recall_trace import Effort
-from fivefold.values.validate import MAX_K, MAX_NAME, MAX_TOKENS
+from fivefold.values.validate import MAX_K, MAX_TOKENS
 
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
+PageLimit = Annotated[
+    int, Field(ge=1, json_schema_extra={"maximum": Limits().page}, description="How many on one page")
+]
 FilterText = Annotated[str, Field(max_length=MAX_FILTER)]
 
 CHANGEABLE = RecordChanges.__annotations__
@@ -54,7 +56,7 @@ class RecordBody(RecordFields):
     __annotations__ = annotations_of(RECORD_FIELDS.values())
 
 
-class Changes(RecordFields):
+class MemoryChanges(RecordFields):
     """Fields of a memory and their new values; null takes a value away."""
 
     __annotations__ = annotations_of(spec for name, spec in RECORD_FIELDS.items() if name in CHANGEABLE)
@@ -98,7 +100,7 @@ class MessagesBody(Body):
 class Question(Body):
     """A question, and how it is to be answered."""
 
-    question: Annotated[str, described(REQUEST["question"])]
+    question: Annotated[Text, described(REQUEST["question"])]
     now: Annotated[Moment | None, described(REQUEST["now"])] = None
     history: Annotated[list[str], described(REQUEST["history"])] = []
 

@@ -9,12 +9,12 @@ from fastapi import Query
 from pydantic import Field
 
 from fivefold.retrieval.browse import History
-from fivefold.service.responses import Moment
+from fivefold.service.responses import Moment, Name, Text
 from fivefold.values.known import Agenda, Changes, Profile, Recap
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Report
-from fivefold.values.validate import MAX_NAME, MAX_TEXT
-from fivefold.web.rest.bodies import Body, Name
+from fivefold.values.validate import MAX_NAME, MAX_TEXT, MAX_TOKENS
+from fivefold.web.rest.bodies import Body, PageLimit
 from fivefold.web.rest.operations import Current, operation
 
 known_operation = partial(operation, tag="known")
@@ -26,7 +26,7 @@ Secrets = Annotated[bool, Query(description="Show passwords, keys and card numbe
 def profile(
     action: Current,
     about: Annotated[Name, Query(description="The user, or the name of a person, a place or a project")] = "user",
-    token_budget: Annotated[int, Query(ge=1, description="How many tokens it may take")] = 600,
+    token_budget: Annotated[int, Query(ge=1, le=MAX_TOKENS, description="How many tokens it may take")] = 600,
     now: Annotated[Moment | None, Query(description="As of this time; now if left out")] = None,
     secrets: Secrets = False,
 ) -> Profile:
@@ -40,7 +40,7 @@ def agenda(
     action: Current,
     start: Annotated[Moment | None, Query(description="From this time on; now if left out")] = None,
     end: Annotated[Moment | None, Query(description="Before this time")] = None,
-    limit: Annotated[int, Query(ge=1, description="How many, the next ones first")] = 50,
+    limit: Annotated[PageLimit, Query(description="How many, the next ones first")] = 50,
     secrets: Secrets = False,
 ) -> Agenda:
     """The dated facts ahead, by the day they are meant for, and the overdue ones."""
@@ -51,7 +51,7 @@ def agenda(
 @known_operation("GET /history", "reader", "history", query={"of": "where do I live?"})
 def history(
     action: Current,
-    of: Annotated[str, Query(min_length=1, max_length=MAX_NAME, description="A question, or the id of a memory")],
+    of: Annotated[Text, Query(min_length=1, max_length=MAX_NAME, description="A question, or the id of a memory")],
 ) -> History:
     """The values that a question had one after the other, or what a memory replaced and what replaced it."""
     action.service.limits.check_question(of)
@@ -77,8 +77,8 @@ def recap(action: Current, id: str, secrets: Secrets = False) -> Recap:
 class Correction(Body):
     """A line of a memory, and what it should say."""
 
-    line: str = Field(min_length=1, max_length=MAX_TEXT, description="The line as a profile shows it")
-    to: str = Field(min_length=1, max_length=MAX_TEXT, description="What it should say")
+    line: Text = Field(min_length=1, max_length=MAX_TEXT, description="The line as a profile shows it")
+    to: Text = Field(min_length=1, max_length=MAX_TEXT, description="What it should say")
 
 
 @known_operation(

@@ -10,18 +10,20 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from fivefold.engine.engine import MAX_DAYS
 from fivefold.errors import QueueFull
 from fivefold.retrieval.browse import History
 from fivefold.service.audit import subject_of
 from fivefold.service.idempotency import PendingRequest
 from fivefold.service.problems import problem_of
-from fivefold.service.responses import ForgottenMemory, Moment
+from fivefold.service.responses import ForgottenMemory, Moment, Name
 from fivefold.service.session import Action
 from fivefold.service.write_queue import QueuedWrite, QueueState
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, Merged, Page, Report, Sweep
+from fivefold.values.validate import MAX_K
 from fivefold.web.problems import ProblemError
-from fivefold.web.rest.bodies import Batch, Changes, Decision, FilterText, MessagesBody, Name, RecordBody
+from fivefold.web.rest.bodies import Batch, Decision, FilterText, MemoryChanges, MessagesBody, PageLimit, RecordBody
 from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
 from fivefold.web.security import quoted
 
@@ -91,7 +93,7 @@ class Filters(BaseModel):
     since: Moment | None = Field(None, description="Not before this time")
     until: Moment | None = Field(None, description="Before this time")
     filter: FilterText | None = Field(None, description="More conditions, as in: tag:work,home meta.price>=10")
-    limit: int = Field(50, ge=1, description="How many on one page")
+    limit: PageLimit = 50
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
 
 
@@ -174,7 +176,7 @@ def get_memory(action: Current, id: str) -> Memory:
 @memories_operation(
     "PATCH /memories/{id:name}", "writer", "update", id="s01.05", body={"tags": ["work", "calendar"], "importance": 0.8}
 )
-def update_memory(action: Current, id: str, body: Changes) -> Memory:
+def update_memory(action: Current, id: str, body: MemoryChanges) -> Memory:
     """Change fields of a memory; everything derived from it follows."""
     return action.engine.update(id, **body.to_fields(action.service.limits))
 
@@ -221,7 +223,6 @@ def memory_history(action: Current, id: str) -> History:
 
 
 quarantine_operation: Final = partial(operation, tag="quarantine")
-Limit = Annotated[int, Query(ge=1, description="How many on one page")]
 Cursor = Annotated[str | None, Query(max_length=2_000, description="Where the page before ended")]
 
 
@@ -229,7 +230,7 @@ Cursor = Annotated[str | None, Query(max_length=2_000, description="Where the pa
 def quarantine(
     action: Current,
     filter: Annotated[FilterText | None, Query(description="Only those that pass, as in: origin:tool")] = None,
-    limit: Limit = 50,
+    limit: Annotated[PageLimit, Query()] = 50,
     cursor: Cursor = None,
 ) -> Page[Memory]:
     """The records that wait for approval, oldest first, as the memories they would become. No recall finds them."""
@@ -256,10 +257,12 @@ def _with_id(once: PendingRequest | None, record: dict[str, Any], number: int) -
     return record if once is None or record.get("id") is not None else {**record, "id": once.record_id(number)}
 
 
-StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]
-UnusedDays = Annotated[int, Query(description="For how many days it may wait for its first use")]
-SoonDays = Annotated[int, Query(description="Days ahead for which expiring memories are listed")]
-Examples = Annotated[int, Query(description="How many of each are named")]
+StaleDays = Annotated[
+    int, Query(ge=1, le=MAX_DAYS, description="After how many days without being written or used it is stale")
+]
+UnusedDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="For how many days it may wait for its first use")]
+SoonDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="Days ahead for which expiring memories are listed")]
+Examples = Annotated[int, Query(ge=0, le=MAX_K, description="How many of each are named")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
 

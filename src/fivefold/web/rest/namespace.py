@@ -19,6 +19,7 @@ from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.responses import (
     DeletedNamespace,
     Health,
+    Name,
     Namespace,
     Readiness,
     RecipeInBrief,
@@ -36,7 +37,7 @@ from fivefold.values.validate import MAX_CONTENT
 from fivefold.version import VERSION
 from fivefold.web.auth import service_of
 from fivefold.web.connections import LINES, export_of
-from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, Name, SplitBody
+from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, SplitBody
 from fivefold.web.rest.operations import Current, ValueResponse, operation
 from fivefold.web.rest.recalls import Paging
 

@@ -27,7 +27,7 @@ from fivefold.values.access import Role
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
-from fivefold.web.connections import LINES, body_file
+from fivefold.web.connections import BYTES, LINES, body_file
 from fivefold.web.problems import ProblemError
 
 P = ParamSpec("P")
@@ -189,7 +189,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
     async with session.act(operation.action, operation.role, None if id is None else str(id)) as action:
         request.state.action, request.state.once = action, None
         sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if operation.takes not in (None, sent):
+        if operation.takes not in (None, LINES if sent == BYTES else sent):
             message = f"the body must be sent as Content-Type: {operation.takes}"
             raise ProblemError(problem("unsupported-media-type", message))
         if operation.takes is not None:

@@ -23,6 +23,7 @@ from fivefold.values.reports import Page
 from fivefold.web.rest.bodies import (
     ContextBody,
     FeedbackBody,
+    PageLimit,
     PlanBody,
     Question,
     RankedQuestion,
@@ -115,7 +116,7 @@ class Paging(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
-    limit: int = Field(50, ge=1, description="How many on one page")
+    limit: PageLimit = 50
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
 
 
