@@ -131,6 +131,8 @@ CASES: dict[str, str] = {
     "I went there on 20 December": "2024-12-20",
     "We will go there on 3 March": "2026-03-03",
     "My birthday is 30 May": "2025-05-30",
+    "She gave up sugar for lent": "2025-03-05/2025-04-19",
+    "Lent 2024 was hard": "2024-02-14/2024-03-30",
     # days of the month
     "The rent is due on the 14th": "2025-06-14",
     "I paid it on the 3rd": "2025-06-03",
@@ -253,6 +255,9 @@ NO_DATES = (
     "on the second floor",
     "Black Friday sales",
     "a Christmas card",
+    "I lent Callum 20",
+    "Lent Callum 20 euros",
+    "The book I last lent is back. Lent him the next",
     "Happy New Year",
     "every Christmas we fight",
     "I finished it in three days",

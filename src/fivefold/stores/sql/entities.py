@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
@@ -59,6 +60,14 @@ class Candidate(NamedTuple):
     part: int
     links: int
     name: str
+
+
+class Spoken(NamedTuple):
+    """A memory that mentions somebody."""
+
+    row: int
+    event_at: int
+    session_id: str | None
 
 
 class Role(NamedTuple):
@@ -129,24 +138,29 @@ class EntityWriter:
         self._links: list[tuple[int, int, int, int]] = []
         self._text = _Text()
         self._own: set[int] | None = None
+        self._roles: dict[int, Roles] = {}
+        self._spoken: dict[int, list[Spoken]] = {}
         self.moved: dict[int, int] = {}
         """Entities that were merged into others in this transaction, with the new ones."""
 
     def preload(self, mentions: Sequence[Mention]) -> None:
-        """Look up the entities that a batch will mention in one statement."""
+        """Look up the entities that a batch will mention, and the roles of those that share a name."""
         self._look_up({alias_of(mention.name) for mention in mentions})
+        self._roles_of({one.entity for people in self._known.values() if len(people) > 1 for one in people})
 
     def _look_up(self, aliases: Iterable[str]) -> None:
         wanted = set(aliases)
         rows = self._txn.rows(
             f"SELECT a.alias, a.entity, a.part, e.links, e.name FROM {self._txn.sql.each(':aliases', 'text')} "
             "CROSS JOIN entity_aliases a CROSS JOIN entities e WHERE a.namespace = :ns AND a.alias = wanted.value "
-            "AND e.namespace = :ns AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
+            "AND e.namespace = :ns AND e.key = a.entity",
             aliases=self._txn.sql.as_list(wanted),
         )
         self._known.update((alias, []) for alias in wanted)
-        for alias, *candidate in rows:
-            self._known[alias].append(Candidate(*candidate))
+        for alias, entity, part, links, name in rows:
+            self._known[alias].append(Candidate(entity, part, links + self._linked[entity], name))
+        for alias in wanted:
+            self._known[alias].sort(key=lambda one: (one.part, -one.links, one.entity))
 
     def _candidates(self, alias: str) -> list[Candidate]:
         if alias not in self._known:
@@ -171,6 +185,9 @@ class EntityWriter:
             entities.setdefault(entity)
         self._links += [(self._txn.key, row, entity, count) for entity, count in counts.items()]
         self._linked.update(counts.keys())
+        for entity in counts.keys() & self._spoken.keys():
+            insort(self._spoken[entity], Spoken(row, to_micros(memory.event_at), memory.session_id))
+            del self._spoken[entity][:-MAX_LOOKED_BACK]
         return list(entities)
 
     def _read(self, memory: Memory, mentions: Sequence[Mention], relations: Sequence[Relation]) -> _Text:
@@ -208,20 +225,21 @@ class EntityWriter:
         rows = self._txn.rows(f"{sql} AND valid_to IS NULL", entity=entity, relation=relation)
         return [other for (other,) in rows]
 
-    def _roles_of(self, entities: Sequence[int], relations: Iterable[str] = TELLING) -> dict[int, Roles]:
+    def _roles_of(self, entities: Collection[int]) -> dict[int, Roles]:
         """The present roles of each of these in the graph."""
-        roles = dict.fromkeys(entities, _NO_ROLES)
-        for here, there in (("source", "target"), ("target", "source")):
+        roles = dict.fromkeys((entity for entity in entities if entity not in self._roles), _NO_ROLES)
+        for here, there in (("source", "target"), ("target", "source")) if roles else ():
             rows = self._txn.rows(
                 f"SELECT d.{here}, d.relation, d.{there} FROM edges d WHERE d.namespace = :ns AND d.valid_to IS NULL "
                 f"AND {self._txn.sql.among(f'd.{here}', ':keys')} "
                 f"AND {self._txn.sql.among('d.relation', ':relations')}",
-                keys=self._txn.sql.as_list(entities),
-                relations=self._txn.sql.as_list(sorted(relations)),
+                keys=self._txn.sql.as_list(roles),
+                relations=self._txn.sql.as_list(sorted(TELLING)),
             )
             for entity, relation, other in rows:
                 roles[entity] |= {_role(relation, other, here == "target")}
-        return roles
+        self._roles.update(roles)
+        return {entity: self._roles[entity] for entity in entities}
 
     def flush(self) -> None:
         """Write the links this transaction gathered, and their counts."""
@@ -243,9 +261,23 @@ class EntityWriter:
         self.forget_names()
 
     def forget_names(self) -> None:
-        self._known.clear()
-        self._own = None
+        self._forget()
         self._text = _Text()
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._spoken.clear()
+        self.forget_edges()
+
+    def forget_edges(self, *ends: int) -> None:
+        """Look up again what the edges of these say, or all edges, since one has changed."""
+        self._own = None
+        for entity in [
+            one
+            for one, roles in self._roles.items()
+            if not ends or one in ends or any(role.other in ends for role in roles)
+        ]:
+            del self._roles[entity]
 
     def drop_unused(self) -> None:
         unused = self._txn.rows("SELECT namespace, key FROM entities WHERE namespace = :ns AND links <= 0")
@@ -285,9 +317,6 @@ class EntityWriter:
         is_own = (self._text.memory.speaker or "").casefold() not in (OWNER, "human") and not roles
         return [one for one in candidates if (one.entity in own) == is_own]
 
-    def forget_own_names(self) -> None:
-        self._own = None
-
     def _own_names(self) -> set[int]:
         """The entities of the names that the user has."""
         if self._own is None:
@@ -321,25 +350,32 @@ class EntityWriter:
         memory = self._text.memory
         if memory is None or len(people) < 2:
             return None
-        self.flush()
-        found: list[tuple[int, int, int, int]] = []
+        at, since = to_micros(memory.event_at), to_micros(memory.event_at - RECENT)
+        found: list[tuple[bool, int, int, int]] = []
         for one in people:
-            found += self._txn.rows(
-                "SELECT CASE WHEN m.session_id = :session THEN 1 ELSE 0 END, m.event_at, m.row, l.entity "
-                "FROM (SELECT memory, entity FROM links WHERE namespace = :ns AND entity = :entity "
-                "ORDER BY memory DESC LIMIT :most) l "
-                "JOIN memories m ON m.row = l.memory WHERE m.namespace = :ns AND m.event_at <= :at "
-                "AND (m.session_id = :session OR m.event_at >= :since)",
-                entity=one.entity,
-                most=MAX_LOOKED_BACK,
-                at=to_micros(memory.event_at),
-                since=to_micros(memory.event_at - RECENT),
-                session=memory.session_id,
-            )
+            for row, spoken_at, session in self._latest(one.entity):
+                together = session is not None and session == memory.session_id
+                if spoken_at <= at and (together or spoken_at >= since):
+                    found.append((together, spoken_at, row, one.entity))
         in_session = [spoken for spoken in found if spoken[0]]
         if in_session or len({spoken[-1] for spoken in found}) == 1:
             return max(in_session or found)[-1]
         return None
+
+    def _latest(self, entity: int) -> Sequence[Spoken]:
+        """The latest mentions of somebody, by row."""
+        if entity not in self._spoken:
+            if entity in self._linked:
+                self.flush()
+            rows = self._txn.rows(  # CROSS JOIN: by event_at, SQLite would read the whole namespace
+                "SELECT m.row, m.event_at, m.session_id FROM (SELECT memory FROM links WHERE namespace = :ns "
+                "AND entity = :entity ORDER BY memory DESC LIMIT :most) l CROSS JOIN memories m "
+                "WHERE m.row = l.memory AND m.namespace = :ns",
+                entity=entity,
+                most=MAX_LOOKED_BACK,
+            )
+            self._spoken[entity] = sorted(Spoken(*row) for row in rows)
+        return self._spoken[entity]
 
     def _bare_names(self, mention: Mention) -> list[Candidate]:
         """Entities that so far have only the first name of a full one; behind a title, only the last."""
@@ -490,8 +526,7 @@ class EntityWriter:
             key=key,
             hand=int(by_hand),
         )
-        self._known.clear()
-        self._own = None
+        self._forget()
 
 
 def extracted_of(txn: Transaction, row: int) -> dict[str, list[list[str]]]:

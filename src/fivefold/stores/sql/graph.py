@@ -306,8 +306,6 @@ class EdgeWriter:
                 "INSERT INTO edge_memories (namespace, edge, memory) VALUES (:ns, :key, :row) ON CONFLICT DO NOTHING"
             )
             self._txn.run(stated, key=key, row=row)
-            if item.relation == IS_CALLED:
-                self._entities.forget_own_names()
             if item.relation == IS_CALLED and item.confidence < SURE_NAME:
                 self._confirm_name(key, source)
             same = "source" if item.relation in SINGLE else "target" if item.relation in ONE_SOURCE else ""
@@ -354,9 +352,11 @@ class EdgeWriter:
             target=edge.target,
             relation=edge.relation,
         )
+        self._entities.forget_edges(edge.source, edge.target)
         return int(key)
 
     def drop(self, key: int) -> bool:
+        self._entities.forget_edges()
         return bool(self._txn.rows("DELETE FROM edges WHERE namespace = :ns AND key = :key RETURNING key", key=key))
 
 

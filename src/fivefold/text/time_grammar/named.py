@@ -26,6 +26,7 @@ from fivefold.text.time_grammar.words import (
     is_qualified_month,
     is_quarter,
     is_season,
+    is_the_fast,
     is_weekday_cue,
     is_year,
     lower,
@@ -190,6 +191,8 @@ def school(match: re.Match[str], question: Question) -> Reading | None:
 def holiday(match: re.Match[str], at: Question | Saying) -> Reading | None:
     """A holiday, unless a stored text greets with it or only describes a thing: "a Christmas card"."""
     which, name = lower(match["which"]), _holiday_name(match["holiday"])
+    if name == "lent" and not is_the_fast(match):
+        return None
     if isinstance(at, Saying):
         small = name in ("new year", "valentine") and not match["holiday"][0].isupper()
         if small or match["greeting"] or which in HABITS or describes_a_thing(match):

@@ -265,6 +265,16 @@ def is_holiday(cue: str) -> bool:
     return cue in _ANY_CUE or cue in {"at", "over", "around", "on", "during", "by", "in"}
 
 
+def is_the_fast(match: re.Match[str]) -> bool:
+    """True if "lent" is the time before Easter: a verb is in small letters or opens a sentence."""
+    text, start, end = match.string, match.start("holiday"), match.end("holiday")
+    if word_before(text, start) in _LENT_CUES or _LENT_RUNS.match(text, end):
+        return True
+    if not text[start].isupper():
+        return False
+    return not _OPENING.search(text, max(0, start - 24), start) or _LENT_NAMED.match(text, end) is not None
+
+
 def is_days_off(cue: str) -> bool:
     return cue.removesuffix(" the") in {"over", "during", "since", "before", "after", "in"}
 
@@ -279,6 +289,17 @@ def is_day_of_its_own(match: re.Match[str]) -> bool:
         return True
     led = before in _SHORT_CUES or match["which"] or _CLOCK.match(text, match.end())
     return word[0].isupper() and bool(led or word.casefold() not in ("sat", "sun", "wed", "mon"))
+
+
+_LENT_CUES = frozenset(
+    "for during in before after until till since over throughout through of this next every each".split()
+)
+_LENT_RUNS = re.compile(r"\s+(?:starts?|started|begins?|began|ends?|ended|season|period|term)\b", re.IGNORECASE)
+_LENT_NAMED = re.compile(
+    r"\s+(?:is|was|will|comes?|came|has|had|again|(?:19|20)\d\d\b(?!\s+(?!is|was)\w))\b|\s*(?:[,.:;!?–—-]|$)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"(?:\A|[.!?:;\n])[\"”’)\]]*\s*[\"“‘(\[*-]*\s*\Z")
 
 
 def word_before(text: str, start: int) -> str:

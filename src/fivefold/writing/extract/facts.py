@@ -91,21 +91,28 @@ def _split(text: str, start: int, end: int, breaks: re.Pattern[str]) -> Iterator
         yield begin, end
 
 
+def _words(clause: str) -> list[str]:
+    if clause.isascii():
+        return _WORD.findall(clause.lower())
+    return [word.casefold().replace("’", "'") for word in _WORD.findall(clause)]
+
+
 def features(clause: str, speaker: str | None, opens: bool) -> dict[str, float]:
     """The marks of a clause that its weight is a sum of."""
     groups = _sections_of()
-    words = [word.casefold().replace("’", "'") for word in _WORD.findall(clause)]
+    words = _words(clause)
     found: dict[str, float] = {}
     for word in words:
         for name in groups.get(word, ()):
-            found[name] = min(2.0, found.get(name, 0.0) + 1.0)
-    if any(word in given_names() for word in words):
+            found[name] = 2.0 if name in found else 1.0
+    if not given_names().keys().isdisjoint(words):
         found["given"] = 1.0
     if _NAME.search(clause):
         found["name"] = 1.0
-    if _CODE.search(clause):
+    numbered = _NUMBERED.search(clause) is not None
+    if (numbered or "@" in clause) and _CODE.search(clause):
         found["code"] = 1.0
-    elif _NUMBERED.search(clause):
+    elif numbered:
         found["number"] = 1.0
     if _PAST.search(clause):
         found["past"] = 1.0
@@ -153,7 +160,7 @@ _PRIOR = {"avoid": 0.4, "who": 0.6, "open": 0.5, "decisions": 0.6, "commands": 0
 
 
 def _section(marks: dict[str, float]) -> Section:
-    best = max(SECTIONS, key=lambda name: marks.get(name, 0.0) * _PRIOR.get(name, 1.0))
-    if marks.get(best, 0.0) > 0:
-        return best
+    found = [name for name in SECTIONS if name in marks]
+    if found:
+        return max(found, key=lambda name: marks[name] * _PRIOR.get(name, 1.0))
     return "things" if marks.get("code") else "people" if marks.get("given") or marks.get("name") else "who"
