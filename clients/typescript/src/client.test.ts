@@ -93,6 +93,8 @@ test("errors have classes, kinds and fields", async () => {
     return true;
   });
   await assert.rejects(memory.forget(".."), { name: "FivefoldError" });
+  for (const wrong of [{ url: "nonsense" }, { url: "localhost:8484" }, { key: "ff_…" }])
+    assert.throws(() => new Fivefold(wrong), { name: "FivefoldError" });
   await assert.rejects(client("errors", { url: "http://127.0.0.1:9", retries: 0 }).recall("who?"), ConnectionFailed);
   assert.deepEqual(await listed(memory), []);
 });

@@ -78,6 +78,10 @@ export class Fivefold {
     this.#options = options;
     this.namespace = options.namespace ?? "default";
     this.#url = (options.url ?? "http://127.0.0.1:8484").replace(/\/+$/, "");
+    if (!/^https?:/.test(this.#url) || !URL.canParse(this.#url))
+      throw new FivefoldError(`url "${this.#url}" is not an address; give one such as http://127.0.0.1:8484`);
+    if (options.key && !/^[\x21-\x7e]+$/.test(options.key))
+      throw new FivefoldError("key has a character that no key has; give it as `fivefold keys create` showed it");
     this.#fetch = options.fetch ?? ((...args) => fetch(...args));
   }
 
