@@ -55,24 +55,22 @@ class Settings(TimeSettings):
     widen_below: Annotated[
         int, Between(0, 100), About("With fewer hits of the type a question implies, all types are searched")
     ] = 5
-    hops: Annotated[Hops, About("How far the entity graph is walked")] = 2
-    hops_asked: Annotated[Hops, About("How far the graph is walked when a question asks for more")] = 3
-    fan_out: Annotated[int, Between(1, 500), About("How many edges are followed from each entity")] = 32
+    hops: Annotated[Hops, About("Hops that the entity graph is walked")] = 2
+    hops_asked: Annotated[Hops, About("Hops that the graph is walked if a question asks for more")] = 3
+    fan_out: Annotated[int, Between(1, 500), About("Number of edges that are followed from each entity")] = 32
     sure_entity: Annotated[Share, About("From which confidence on a name has one meaning")] = 0.7
-    route_budget_ms: Annotated[int, Between(1, 600_000), About("How many milliseconds an answer waits for a route")] = (
-        2_000
-    )
+    route_budget_ms: Annotated[
+        int, Between(1, 600_000), About("Maximum milliseconds that an answer waits for a route")
+    ] = 2_000
     dense_weight: Annotated[
-        RouteWeight | None, About("How much similarity counts in this namespace", left_out="the recipe's")
+        RouteWeight | None, About("The weight of similarity in this namespace", left_out="the recipe's")
     ] = None
     lexical_weight: Annotated[
-        RouteWeight | None, About("How much the words themselves count", left_out="the recipe's")
+        RouteWeight | None, About("The weight of the words themselves", left_out="the recipe's")
     ] = None
-    graph_weight: Annotated[RouteWeight | None, About("How much the entity graph counts", left_out="the recipe's")] = (
-        None
-    )
+    graph_weight: Annotated[RouteWeight | None, About("The weight of the entity graph", left_out="the recipe's")] = None
     temporal_weight: Annotated[
-        RouteWeight | None, About("How much the time that a question names counts", left_out="the recipe's")
+        RouteWeight | None, About("The weight of the time that a question names", left_out="the recipe's")
     ] = None
     ef_search: Annotated[
         int | None,
@@ -89,21 +87,19 @@ class Settings(TimeSettings):
         Between(0, 365),
         About("After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never"),
     ] = 7
-    find_changes: Annotated[
-        bool, About("Whether a new memory is compared with those like it, to find which of them it replaces")
-    ] = True
-    find_repeats: Annotated[
-        bool, About("Whether a new memory is linked with those that say nearly the same in the same words")
-    ] = True
+    find_changes: Annotated[bool, About("Compares a new memory with those like it, to find those that it replaces")] = (
+        True
+    )
+    find_repeats: Annotated[bool, About("Links a new memory with those that say nearly the same")] = True
     recent_turns: Annotated[
-        RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
+        RecentTurns, About("Number of the last turns of the conversation that a recall adds to its answer; 0 for none")
     ] = 0
     unlikely_memories: Annotated[
-        RecentTurns, About("How many memories a block for a prompt has if nothing seems to answer; 0 for none")
+        RecentTurns, About("Number of memories in a block for a prompt if nothing seems to answer; 0 for none")
     ] = 3
     answer_with: Annotated[
         Literal["sessions", "turns"],
-        About("Whether recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),
+        About("Recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),
     ] = "sessions"
     fact_days: Annotated[Days | None, About("After how many days a fact expires that says nothing else", NEVER)] = None
     preference_days: Annotated[Days | None, About("The same for a preference", NEVER)] = None
@@ -117,22 +113,21 @@ class Settings(TimeSettings):
     quarantine: Annotated[
         FilterText | None,
         About(
-            "Which records wait for approval before anything recalls them: a filter such as `origin:tool,import`",
+            "Records that wait for approval before anything recalls them: a filter such as `origin:tool,import`",
             left_out="none",
         ),
     ] = None
     approved: Annotated[
-        FilterText | None, About("Which of these need no approval: a filter such as `speaker:ci-bot`", left_out="none")
+        FilterText | None,
+        About("Those of them that need no approval: a filter such as `speaker:ci-bot`", left_out="none"),
     ] = None
     secrets: Annotated[
         Literal["note", "mask", "refuse"],
-        About("Whether a key or a card number in what is remembered is noted in the report, masked, or refused"),
+        About("A key or a card number in a new memory is noted in the report, masked, or refused"),
     ] = "note"
     passwords: Annotated[
         Literal["keep", "warn", "mask", "refuse"],
-        About(
-            "Whether a password, PIN or door code that is called one is kept, noted in the report, masked, or refused"
-        ),
+        About("A password, PIN or door code that is called one is kept, noted in the report, masked, or refused"),
     ] = "warn"
     echo_minutes: Annotated[
         int,
@@ -140,14 +135,14 @@ class Settings(TimeSettings):
         About("For how long after a recall a note that repeats one of its memories counts as an echo; 0 for never"),
     ] = 10
     system_messages: Annotated[
-        Literal["skip", "keep"], About("Whether system messages of a conversation are left out or become turns")
+        Literal["skip", "keep"], About("System messages of a conversation are left out, or become turns")
     ] = "skip"
     tool_messages: Annotated[
         Literal["skip", "short", "keep"],
-        About("Whether calls and results of tools are left out, become turns of their beginning, or of all their text"),
+        About("Calls and results of tools are left out, become turns of their beginning, or of all their text"),
     ] = "skip"
     tool_length: Annotated[
-        int, Between(20, 100_000), About("How many characters of a call or result `short` keeps")
+        int, Between(20, 100_000), About("Number of characters of a call or result that `short` keeps")
     ] = 300
 
     @property

@@ -43,12 +43,14 @@ SetOption = Annotated[
 KsOption = Annotated[str, typer.Option("--k", help="Depths to score at, comma separated")]
 UnitOption = Annotated[
     Literal["turn", "session"] | None,
-    typer.Option("--unit", help="What counts as found [default: as the data says; LongMemEval and BEAM: both]"),
+    typer.Option(
+        "--unit", help="The unit that counts as found [default: as the data says; LongMemEval and BEAM: both]"
+    ),
 ]
 EmbedderOption = Annotated[
     str, typer.Option("--embedder", help="fivefold-minilm, minilm, wordllama, fastembed:NAME, openai:MODEL, …")
 ]
-LimitOption = Annotated[int | None, typer.Option("--limit", help="How many questions to ask [default: all]")]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="Number of questions to ask [default: all]")]
 JobsOption = Annotated[int, typer.Option("--jobs", help="Processes that ask side by side")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results, tables, plots and TREC files")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Draws the questions of --limit, and feeds the tests")]
@@ -203,7 +205,7 @@ def everyday(
     ] = None,
     lives: Annotated[
         Literal["choose", "report", "all"],
-        typer.Option("--lives", help="Which shipped lives: those used to choose and fit, or those that only report"),
+        typer.Option("--lives", help="Shipped lives: those used to choose and fit, or those that only report"),
     ] = "report",
     changes: Annotated[
         bool,
@@ -356,7 +358,7 @@ def block(
     beam: Annotated[Path | None, typer.Option("--beam", help="A folder of BEAM's conversations")] = None,
     lives: Annotated[
         Literal["choose", "report", "all"] | None,
-        typer.Option("--lives", help="Which shipped everyday lives [default: report, if no other data is named]"),
+        typer.Option("--lives", help="Shipped everyday lives [default: report, if no other data is named]"),
     ] = None,
     budgets: Annotated[str, typer.Option("--budgets", help="Tokens of the blocks, comma separated")] = (
         "300,600,1200,2500"
@@ -422,7 +424,7 @@ def qa(
 @bench.command()
 def profile(
     lives: Annotated[
-        Literal["choose", "report", "all"], typer.Option("--lives", help="Which shipped everyday lives")
+        Literal["choose", "report", "all"], typer.Option("--lives", help="Shipped everyday lives")
     ] = "report",
     budget: Annotated[int, typer.Option("--budget", help="Tokens of a profile")] = 600,
     embedder: EmbedderOption = "fivefold-minilm",
@@ -442,7 +444,7 @@ def diff(
     recipes: Annotated[
         str | None, typer.Option("--recipes", help="X in both, or X,Y: X of the first, Y of the second")
     ] = None,
-    metric: Annotated[str, typer.Option("--metric", help="What is compared")] = "recall@10",
+    metric: Annotated[str, typer.Option("--metric", help="The metric that is compared")] = "recall@10",
     limit: Annotated[int, typer.Option("--limit", help="Questions shown, worst losses first")] = 10,
     as_json: JsonOption = False,
 ) -> None:
@@ -458,7 +460,7 @@ def diff(
 @bench.command()
 def load(
     clients: Annotated[int, typer.Option(min=1, max=256, help="Clients at once, each a process")] = 8,
-    seconds: Annotated[float, typer.Option(min=0.5, help="How long they ask and write")] = 60.0,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Seconds for which they ask and write")] = 60.0,
     mix: Annotated[
         str | None,
         typer.Option(help="Shares of recall, context, used, add, batch, get, list and forget, as in recall=6,add=3"),
@@ -499,7 +501,7 @@ def load(
 @bench.command("async")
 def async_tasks(
     tasks: Annotated[int, typer.Option(min=1, max=10_000, help="Tasks at once")] = 200,
-    seconds: Annotated[float, typer.Option(min=0.5, help="How long they ask and write")] = 60.0,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Seconds for which they ask and write")] = 60.0,
     embedder: OwnEmbedderOption = None,
     as_json: JsonOption = False,
 ) -> None:

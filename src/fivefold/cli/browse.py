@@ -13,7 +13,7 @@ from fivefold.cli.output import say
 from fivefold.cli.write import MemoryArgument
 from fivefold.errors import InvalidInput
 
-LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
+LimitOption = Annotated[int, typer.Option("--limit", help="Maximum number of entries, latest first")]
 CursorOption = Annotated[
     str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
 ]

@@ -26,7 +26,7 @@ def show(
     who: Annotated[
         str | None, typer.Argument(help="A name, an alias or an id; the most mentioned when left out")
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many")] = 20,
+    limit: Annotated[int, typer.Option(help="Maximum number of entries")] = 20,
     *,
     space: SpaceOptions,
 ) -> None:
@@ -73,7 +73,7 @@ def merge(
 @graph.command()
 def split(
     who: Who,
-    name: Annotated[str, typer.Argument(help="What the other entity is called")],
+    name: Annotated[str, typer.Argument(help="The name of the other entity")],
     memories: Annotated[list[str], typer.Argument(help="Ids of the memories that speak of the other one")],
     *,
     space: SpaceOptions,

@@ -24,7 +24,7 @@ app.add_typer(keys, name="keys")
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What the key is for, such as the program that will have it")],
+    name: Annotated[str, typer.Argument(help="The purpose of the key, such as the program that will have it")],
     role: Annotated[
         Role, typer.Option("--role", help="reader recalls, writer also writes, admin also changes settings")
     ],
@@ -99,7 +99,7 @@ def revoke(
 
 @app.command()
 def audit(
-    limit: Annotated[int, typer.Option("--limit", help="How many, latest first")] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum number of entries, latest first")] = 20,
     cursor: Annotated[
         str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
     ] = None,

@@ -21,7 +21,7 @@ SecretsOption = Annotated[bool, typer.Option("--secrets", help="Show passwords, 
 @app.command()
 def profile(
     about: Annotated[str, typer.Argument(help="The user, or the name of a person, a place or a project")] = "user",
-    budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 600,
+    budget: Annotated[int, typer.Option("--budget", help="Maximum number of tokens")] = 600,
     now: NowOption = None,
     earlier: Annotated[bool, typer.Option("--earlier", help="Show what was true before as well")] = False,
     secrets: SecretsOption = False,
@@ -57,7 +57,7 @@ def agenda(
     end: Annotated[
         str | None, typer.Option("--until", help="Until when, ISO 8601 [default: all that is ahead]")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", help="How many, the next ones first")] = 50,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum number of entries, the next ones first")] = 50,
     secrets: SecretsOption = False,
     *,
     space: SpaceOptions,
@@ -137,7 +137,7 @@ def recap(
 def correct(
     id: MemoryArgument,
     line: Annotated[str, typer.Argument(help="The line that is wrong, as a profile shows it")],
-    to: Annotated[str, typer.Argument(help="What it should say")],
+    to: Annotated[str, typer.Argument(help="The new text")],
     space: SpaceOptions,
 ) -> None:
     """Put a line right at its source: a memory with the new words replaces the old one."""

@@ -61,7 +61,8 @@ def weights(
 @train.command("weights")
 def weights_(
     embedder: Annotated[
-        str | None, typer.Option("--embedder", help="Whose vectors it reads [default: the default embedder]")
+        str | None,
+        typer.Option("--embedder", help="The embedder whose vectors it reads [default: the default embedder]"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the model goes [default: the file the package ships]")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Report
 
 Question = Annotated[str, typer.Argument(help="The question")]
-KOption = Annotated[int, typer.Option("-k", help="How many memories")]
+KOption = Annotated[int, typer.Option("-k", help="Number of memories")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
 HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An earlier turn; repeatable")]
 
@@ -37,7 +37,7 @@ class PlanOptions:
     now: NowOption = None
     history: HistoryOption = None
     effort: Annotated[
-        str, typer.Option("--effort", help="How much work: low (quick), normal, or high (deeper lists, more read)")
+        str, typer.Option("--effort", help="The work to do: low (quick), normal, or high (deeper lists, more read)")
     ] = "normal"
     filter: Annotated[
         str | None,
@@ -56,8 +56,7 @@ class RecallOptions(PlanOptions):
     """Options for the way a question is answered, and for the recent turns that come with the answer."""
 
     recent: Annotated[
-        int | None,
-        typer.Option("--recent", help="How many of the last turns to add [default: as the namespace is set]"),
+        int | None, typer.Option("--recent", help="Number of the last turns to add [default: as the namespace is set]")
     ] = None
     session: Annotated[
         str | None, typer.Option("--session", help="The session whose turns --recent adds [default: the latest]")
@@ -105,8 +104,8 @@ def explain(
 @app.command()
 def context(
     question: Question,
-    budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 1000,
-    k: Annotated[int | None, typer.Option("-k", help="How many memories at most [default: as many as fit]")] = None,
+    budget: Annotated[int, typer.Option("--budget", help="Maximum number of tokens")] = 1000,
+    k: Annotated[int | None, typer.Option("-k", help="Maximum number of memories [default: as many as fit]")] = None,
     *,
     options: RecallOptions,
     space: SpaceOptions,
@@ -146,8 +145,8 @@ COMES_TO_MIND = 0.3
 
 @app.command()
 def chat(
-    k: Annotated[int, typer.Option("-k", help="How many memories answer a question")] = 3,
-    speaker: Annotated[str, typer.Option("--speaker", help="Who is speaking")] = "user",
+    k: Annotated[int, typer.Option("-k", help="Number of memories that answer a question")] = 3,
+    speaker: Annotated[str, typer.Option("--speaker", help="The speaker")] = "user",
     session: Annotated[str | None, typer.Option("--session", help="The conversation [default: a new one]")] = None,
     *,
     space: SpaceOptions,
@@ -214,7 +213,7 @@ def evaluate(
     embedder: Annotated[
         str | None, typer.Option("--embedder", help="Model of the vectors [default: the default embedder]")
     ] = None,
-    worst: Annotated[int, typer.Option("--worst", min=0, help="How many wrong answers are shown")] = 10,
+    worst: Annotated[int, typer.Option("--worst", min=0, help="Number of wrong answers to show")] = 10,
     as_json: JsonOption = False,
 ) -> None:
     """Ask questions of your own whose answers are known: what is found, what is refused, what goes wrong."""

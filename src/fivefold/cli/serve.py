@@ -62,7 +62,10 @@ class LogOptions:
 
     log_format: Annotated[str, typer.Option("--log-format", help="json, plain, or auto: plain in a terminal")] = "auto"
     log_level: Annotated[
-        str, typer.Option("--log-level", help="What is logged to standard error: debug, info, warning or error")
+        str,
+        typer.Option(
+            "--log-level", help="Minimum level that is logged to standard error: debug, info, warning or error"
+        ),
     ] = "warning"
     log_contents: Annotated[
         bool, typer.Option("--log-contents", help="Log paths, bodies and the words of errors too; they are private")

@@ -38,7 +38,7 @@ ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
 
 @app.command()
 def add(
-    text: Annotated[str, typer.Argument(help="What to remember, or - to read it from standard input")],
+    text: Annotated[str, typer.Argument(help="The text to remember, or - to read it from standard input")],
     speaker: SpeakerOption = None,
     session: SessionOption = None,
     at: AtOption = None,
@@ -120,7 +120,7 @@ def update(
 @app.command()
 def supersede(
     id: Annotated[str, typer.Argument(help="The memory that no longer holds")],
-    text: Annotated[str, typer.Argument(help="What holds instead")],
+    text: Annotated[str, typer.Argument(help="The text that holds instead")],
     speaker: SpeakerOption = None,
     session: SessionOption = None,
     at: AtOption = None,
@@ -227,7 +227,7 @@ def quarantine(
     reject: Annotated[bool, typer.Option("--reject", help="Remove them for good")] = False,
     filter: Annotated[str | None, typer.Option("--filter", "-f", help="All that pass, as in origin:tool")] = None,
     every: Annotated[bool, typer.Option("--all", help="All that wait")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many are listed")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of listed entries")] = 50,
     cursor: Annotated[str | None, typer.Option("--cursor", help="Where the list before ended")] = None,
     *,
     space: SpaceOptions,
@@ -305,7 +305,7 @@ def health(
     soon_days: Annotated[
         int, typer.Option("--soon-days", min=0, help="Days ahead for which expiring memories are listed")
     ] = 7,
-    examples: Annotated[int, typer.Option("--examples", min=0, help="How many of each are named")] = 3,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="Number of examples of each")] = 3,
     link_repeats: Annotated[
         bool, typer.Option("--link-repeats", help="First link near-duplicates that were stored without being compared")
     ] = False,

@@ -39,11 +39,11 @@ class HookSettings(Value):
     """Settings of the hooks of all agents, from `hooks.json` in their folder."""
 
     store: Annotated[
-        VisibleText, About("Where memories are stored: a path or an address", left_out="`memory.db` there")
+        VisibleText, About("The store of the memories: a path or an address", left_out="`memory.db` there")
     ]
     token_budget: Annotated[TokenBudget, About("The most tokens that a prompt gets")] = 400
     session_tokens: Annotated[TokenBudget, About("The most tokens that a session begins with")] = 600
-    min_chance: Annotated[Share, About("How likely a memory must answer a prompt to come along")] = 0.1
+    min_chance: Annotated[Share, About("Minimum chance that a memory answers a prompt, to come along")] = 0.1
     wait_ms: Annotated[int, Between(1, 4_000), About("Milliseconds that a prompt waits for its memories at most")] = (
         WAIT_MS
     )
@@ -52,7 +52,7 @@ class HookSettings(Value):
         Between(1, 4_000),
         About("Milliseconds that the start of a session waits for its block at most, also while the process starts"),
     ] = START_WAIT_MS
-    effort: Annotated[Effort, About("How much work a recall for a prompt may do")] = "low"
+    effort: Annotated[Effort, About("The work that a recall for a prompt may do")] = "low"
     idle_minutes: Annotated[
         int, Between(1, 1_440), About("After how many minutes without an event the resident process ends")
     ] = 30

@@ -27,7 +27,7 @@ CONTENT = "The text to remember: one self-contained statement; name people and t
 
 IMPORTANCE = "From 0 for trivia to 1; default: read from the wording"
 OWN_ID = "Your own id; what has a known one is not stored again"
-EXPIRES = "From when on it is no longer recalled, ISO 8601; default: never"
+EXPIRES = "Time from which it is no longer recalled, ISO 8601; default: never"
 PINNED = "Never expires, and no later text replaces it"
 SESSION = "The running conversation, whose last turns come along; default: the latest"
 MIN_CHANCE = "Least chance of a source; default: any"
@@ -152,7 +152,7 @@ class Sessions(Arguments):
     session_id: Annotated[str | None, Field(description="One conversation, to read its turns; default: list them")] = (
         None
     )
-    limit: Annotated[int, Field(ge=1, description="How many conversations at most")] = 20
+    limit: Annotated[int, Field(ge=1, description="Maximum number of conversations")] = 20
     cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
     token_budget: Budget = BUDGET
 

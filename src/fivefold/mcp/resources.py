@@ -59,13 +59,13 @@ TEMPLATES = (
         HEALTH,
         "health",
         "Health of a namespace",
-        "What is expired, stale, never used, said twice, contradicted or a secret, and what to do",
+        "Expired, stale, unused, repeated, contradicted and secret memories, and what to do",
     ),
     (
         KNOWN,
         "known",
-        "What is known",
-        "With the id profile, agenda or changes: that of the user; with any other name, what is known of that one",
+        "Known facts",
+        "With the id profile, agenda or changes: that of the user; with any other name, the known facts about it",
     ),
     (RECAP, "recap", "Recap of a conversation", "Its decisions, facts, promises and open questions"),
 )

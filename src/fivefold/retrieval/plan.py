@@ -118,17 +118,17 @@ class RecallRequest:
     """A question and how to answer it. `recent_turns` of None leaves the number to the namespace's settings."""
 
     question: Annotated[VisibleText, About("The question in plain words, as a person would ask it")]
-    k: Annotated[Count, About("How many memories at most")]
+    k: Annotated[Count, About("Maximum number of memories")]
     recipe: Annotated[Recipe, About("The recipe that ranks the memories")]
     now: Annotated[datetime, About("Answer as of this time, ISO 8601", left_out="now")]
     history: Annotated[
         tuple[Text, ...], Items(MAX_K), About("Earlier turns, oldest first; they explain words such as “she”")
     ] = ()
-    effort: Annotated[Effort, About("How much work a recall may do: low answers fastest, high searches deepest")] = (
+    effort: Annotated[Effort, About("The work that a recall may do: low answers fastest, high searches deepest")] = (
         "normal"
     )
     recent_turns: Annotated[
-        RecentTurns | None, About("How many of the last turns come along", left_out="the namespace's setting")
+        RecentTurns | None, About("Number of the last turns that come along", left_out="the namespace's setting")
     ] = None
     session_id: Annotated[
         Name | None,
@@ -142,7 +142,7 @@ class RecallRequest:
     ] = None
     filter: Annotated[
         Filter,
-        About("Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01", "all"),
+        About("Memories that may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01", "all"),
     ] = EVERYTHING
     utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
     """Offset of the clock of `now` from UTC, if it names one."""

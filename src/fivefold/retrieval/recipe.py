@@ -32,25 +32,23 @@ MAX_DEPTH = 4096
 class RouteSpec(Value):
     """A route's share: how many hits it may bring, and how much each counts."""
 
-    name: Annotated[str, About("What the route is called in traces and overrides")]
+    name: Annotated[str, About("The name of the route in traces and overrides")]
     search: Annotated[str, About("The kind of search", left_out="the name")] = ""
-    depth: Annotated[int, Between(1, MAX_DEPTH), About("How many hits it may bring")] = 100
+    depth: Annotated[int, Between(1, MAX_DEPTH), About("Maximum number of its hits")] = 100
     depth_per_k: Annotated[
         int, Between(0, 100), About("Goes deeper when more is asked for: at least this many hits for each of the k")
     ] = 0
-    weight: Annotated[float, Between(0, 1_000), About("How much its hits count")] = 1.0
+    weight: Annotated[float, Between(0, 1_000), About("The weight of its hits")] = 1.0
     by_intent: Annotated[
         Mapping[str, float],
         Between(0, 100),
-        About("What the weight is multiplied by when the question asks why, when, who, how or what (E1)"),
+        About("Factor of the weight if the question asks why, when, who, how or what (E1)"),
     ] = field(default_factory=dict)
     typed: Annotated[
-        bool,
-        About("Whether the types that a question implies narrow it; with too few hits, all types are searched (R9)"),
+        bool, About("Narrows it to the types that a question implies; if hits are too few, all types are searched (R9)")
     ] = False
     supports: Annotated[
-        bool,
-        About("Whether its hits only support others, as a session does its turns, and are not candidates themselves"),
+        bool, About("Lets its hits only support others, as a session does its turns, and not be candidates themselves")
     ] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
     options: Any = None
@@ -62,17 +60,17 @@ class FusionSpec(Value):
     """The way in which the routes' lists become one; `pool` candidates go on to the later stages."""
 
     method: Annotated[Method, About("The formula")] = "convex"
-    k: Annotated[float, Between(0, 10_000), About("What is added to a rank, for the two rrf methods")] = 60.0
-    pool: Annotated[int, Between(1, MAX_DEPTH), About("How many candidates go on to the later stages")] = 100
+    k: Annotated[float, Between(0, 10_000), About("Constant that is added to a rank, for the two rrf methods")] = 60.0
+    pool: Annotated[int, Between(1, MAX_DEPTH), About("Number of candidates that go on to the later stages")] = 100
     pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 0
     weights: Annotated[
         Literal["fixed", "learned"],
-        About("Whether the weights of a composite are the routes' own or predicted from the question (D3)"),
+        About("The weights of a composite: the routes' own, or predicted from the question (D3)"),
     ] = "fixed"
     per_result: Annotated[
-        bool, About("Whether each result of a composite has weights of its own, by attention over all candidates (D12)")
+        bool, About("Gives each result of a composite its own weights, by attention over all candidates (D12)")
     ] = False
-    store: Annotated[bool, About("Whether the store searches and fuses in one statement (D9, M3)")] = False
+    store: Annotated[bool, About("Searches and fuses in one statement of the store (D9, M3)")] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
 
 
@@ -94,15 +92,17 @@ class Recipe(Value):
     """A whole pipeline as a value."""
 
     name: str
-    summary: Annotated[str, About("What the recipe does, in a sentence", left_out="none")]
+    summary: Annotated[str, About("Describes the recipe in a sentence", left_out="none")]
     routes: Annotated[tuple[RouteSpec, ...], About("At least one route")]
-    fusion: Annotated[FusionSpec, About("How their lists become one", left_out="convex")]
-    boosts: Annotated[tuple[StageSpec, ...], About("What changes scores, in this order")] = ()
-    rerank: Annotated[tuple[StageSpec, ...], About("Which models judge the best candidates, in this order")] = ()
-    select: Annotated[tuple[StageSpec, ...], About("What chooses among the scored candidates, in this order")] = ()
-    optimize: Annotated[bool, About("Whether routes that cannot help a question are skipped (R2)")] = True
+    fusion: Annotated[FusionSpec, About("The method that makes one list of theirs", left_out="convex")]
+    boosts: Annotated[tuple[StageSpec, ...], About("Stages that change scores, in this order")] = ()
+    rerank: Annotated[tuple[StageSpec, ...], About("Models that judge the best candidates, in this order")] = ()
+    select: Annotated[
+        tuple[StageSpec, ...], About("Stages that choose among the scored candidates, in this order")
+    ] = ()
+    optimize: Annotated[bool, About("Skips routes that cannot help a question (R2)")] = True
     unit: Annotated[
-        Unit, About("What is returned: memories as found, turns only, or the best memory of each session")
+        Unit, About("The unit of an answer: memories as found, turns only, or the best memory of each session")
     ] = "memory"
     yesterday: Annotated[
         Yesterday, About("“Yesterday” and “last week”: of the calendar, or the 24 hours and 7 days before now (R8)")

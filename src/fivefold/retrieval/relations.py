@@ -57,7 +57,7 @@ class EndedConstants(Value):
 
     factor: Annotated[float, Between(0, 1), About("Share of its score that a memory keeps after it has ended")] = 0.5
     past_stays: Annotated[
-        bool, About("Whether nothing changes if the question asks for the past, a time or everything of a kind")
+        bool, About("Changes nothing if the question asks for the past, a time or everything of a kind")
     ] = False
 
 

@@ -142,7 +142,7 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME, json_schema_extra
 Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT_PATTERN})]
 """A visible text. Patterns are in the schema alone: the library checks values, in its own words."""
 
-AS_MANY_AS_FIT = "How many memories at most; default: as many as fit"
+AS_MANY_AS_FIT = "Maximum number of memories; default: as many as fit"
 
 
 def described(spec: FieldSpec, *, description: str = "", high: bool = True) -> Any:

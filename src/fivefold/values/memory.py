@@ -84,7 +84,7 @@ class Record(Value):
             left_out="a new UUID that sorts by time",
         ),
     ] = None
-    speaker: Annotated[Name | None, About("Who said it: user, assistant or a person's name", left_out="nobody")] = None
+    speaker: Annotated[Name | None, About("The speaker: user, assistant or a person's name", left_out="nobody")] = None
     session_id: Annotated[
         Name | None, About("The conversation it belongs to; makes the record a turn", left_out="the record is a note")
     ] = None
@@ -93,40 +93,40 @@ class Record(Value):
         Kind | None,
         About("A turn of a session or a note; sessions are built from their turns", left_out="from session_id"),
     ] = None
-    type: Annotated[Type | None, About("What kind of statement it is", left_out="read from the wording")] = None
+    type: Annotated[Type | None, About("Its kind of statement", left_out="read from the wording")] = None
     predicate: Annotated[
         Text | None,
         About("The statement in a few words, such as: badge id is E-47821", left_out="read from the wording"),
     ] = None
-    user_text: Annotated[Content | None, About("What the user said, where question and answer are one memory")] = None
-    assistant_text: Annotated[Content | None, About("What the assistant said")] = None
+    user_text: Annotated[Content | None, About("Text of the user, if question and answer are one memory")] = None
+    assistant_text: Annotated[Content | None, About("Text of the assistant")] = None
     next_user_text: Annotated[
-        Content | None, About("What the user said next", left_out="filled when the next turn of the session comes")
+        Content | None, About("Text of the user's next turn", left_out="filled when the next turn of the session comes")
     ] = None
     tags: Annotated[Tags, About("Short words to search and filter by")] = ()
     task_tag: Annotated[Name | None, About("The task it belongs to; it can be searched by")] = None
-    event_at: Annotated[datetime | None, About("When it happened or was said, ISO 8601", left_out="now")] = None
+    event_at: Annotated[datetime | None, About("Time when it happened or was said, ISO 8601", left_out="now")] = None
     valid_from: Annotated[datetime | None, About("Since when it holds, ISO 8601", left_out="not known")] = None
     valid_to: Annotated[datetime | None, About("Until when it holds, ISO 8601", left_out="it still holds")] = None
     importance: Annotated[
         Share | None,
-        About(
-            "How much it matters, from 0 for trivia to 1 for what must not be lost", left_out="read from the wording"
-        ),
+        About("Its importance, from 0 for trivia to 1 for what must not be lost", left_out="read from the wording"),
     ] = None
     memory_score: Annotated[
-        Share | None, About("How well it stands alone as a memory", left_out="read from the wording")
+        Share | None, About("Its worth as a memory that stands alone", left_out="read from the wording")
     ] = None
-    confidence: Annotated[Share | None, About("How sure it is", left_out="1")] = None
+    confidence: Annotated[Share | None, About("Its certainty", left_out="1")] = None
     expires_at: Annotated[
         datetime | None,
-        About("From when on it is no longer recalled, ISO 8601", left_out="never, or as the settings say for its type"),
+        About(
+            "Time from which it is no longer recalled, ISO 8601", left_out="never, or as the settings say for its type"
+        ),
     ] = None
-    pinned: Annotated[
-        bool | None, About("Whether it stays until it is forgotten or superseded by hand", left_out="false")
-    ] = None
+    pinned: Annotated[bool | None, About("Keeps it until it is forgotten or superseded by hand", left_out="false")] = (
+        None
+    )
     origin: Annotated[
-        Origin | None, About("Who wrote it, or by which way it came", left_out="read from the speaker")
+        Origin | None, About("Its origin: who wrote it, or the way it came", left_out="read from the speaker")
     ] = None
     metadata: Annotated[
         Metadata, About("Anything of your own that is plain JSON; kept and filtered by, not searched")

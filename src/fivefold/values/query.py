@@ -266,7 +266,7 @@ _LEFT: dict[Curve, Callable[[float], float]] = {
 class Decay(Value):
     """A curve, its half-life, and the share that never goes."""
 
-    curve: Annotated[Curve, About("How age counts once there is a half-life")] = "linear"
+    curve: Annotated[Curve, About("Effect of age if there is a half-life")] = "linear"
     half_life_days: Annotated[
         float | None,
         Between(1e-6, 1e6),

@@ -49,9 +49,9 @@ class Signal(BaseRoute):
 class RecencyOptions(Decay):
     """A curve of its own, or one that fits the question's own horizon (D12)."""
 
-    per_query: Annotated[bool, About("Whether curve and half-life are those that fit the question")] = False
+    per_query: Annotated[bool, About("Fits curve and half-life to the question")] = False
     predicted: Annotated[
-        bool, About("Whether the model that predicts the weights also predicts curve and half-life; before `per_query`")
+        bool, About("Lets the model of the weights predict curve and half-life too; before `per_query`")
     ] = False
 
 

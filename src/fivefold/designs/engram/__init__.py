@@ -41,7 +41,7 @@ class AssociativeOptions:
     patterns: Annotated[
         int,
         Between(2, 4_096),
-        About("How many of the nearest memories it attends to at each step, which bounds the cost"),
+        About("Number of the nearest memories it attends to at each step, which bounds the cost"),
     ] = 256
 
 
@@ -82,7 +82,7 @@ def attend(patterns: Matrix, state: Vector, sharpness: float) -> Vector:
 class Episodic(Value):
     """Memories of these types fade, but never below the floor (E3)."""
 
-    types: Annotated[tuple[Type, ...], About("Which types fade")] = ("event",)
+    types: Annotated[tuple[Type, ...], About("Types that fade")] = ("event",)
     half_life_days: Annotated[float, Between(0.01, 1e6), About("After how many days half is left")] = 30.0
     floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.5
 
@@ -125,14 +125,12 @@ class DateMatch(Value):
     """The gain of a memory of the time asked about, and of one of a time close to it (E3)."""
 
     factor: Annotated[
-        float,
-        Between(0, 100),
-        About("What a memory is multiplied by when its date lies in the window that the question names"),
+        float, Between(0, 100), About("Factor of a memory whose date lies in the window that the question names")
     ] = 2.0
     near_days: Annotated[
-        float, Between(0, 36_500), About("How many days outside the window halve what it gains; 0 for nothing outside")
+        float, Between(0, 36_500), About("Days outside the window that halve its gain; 0 for no gain outside")
     ] = 0.0
-    named: Annotated[bool, About("Whether a time that the memory's text names counts like its own date")] = False
+    named: Annotated[bool, About("Counts a time that the memory's text names like its own date")] = False
 
 
 MIN_NEARNESS = 0.01

@@ -44,7 +44,7 @@ class SessionFirst(Value):
         float, Between(0, 10), About("Share of its best turn's fused score that a session memory gains")
     ] = 0.6
     most: Annotated[float, Between(0, 10), About("The most that it gains")] = 0.12
-    notes: Annotated[bool, About("Whether notes, which are part of no session, stay next to the sessions")] = False
+    notes: Annotated[bool, About("Keeps notes, which are part of no session, next to the sessions")] = False
 
 
 def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:
@@ -90,15 +90,15 @@ class Mmr(Value):
     """`lam` weighs relevance against redundancy; from `duplicate` on a candidate says nothing new."""
 
     lam: Annotated[float, Between(0, 1), About("Weighs relevance against redundancy")] = 0.78
-    tags: Annotated[float, Between(0, 1), About("How much shared tags count as redundancy, next to the cosine")] = 0.35
+    tags: Annotated[float, Between(0, 1), About("The weight of shared tags as redundancy, next to the cosine")] = 0.35
     duplicate: Annotated[
         float, Between(0, 2), About("Redundancy from which on a candidate is dropped unless the list has room left")
     ] = 0.94
-    pool: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 32
+    pool: Annotated[int, Between(1, 4_096), About("Number of the best that it looks at")] = 32
     pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 4
-    scaled: Annotated[
-        bool, About("Whether scores are stretched to 0..1 first, so that a cosine can be weighed against them")
-    ] = False
+    scaled: Annotated[bool, About("Stretches scores to 0..1 first, so that a cosine can be weighed against them")] = (
+        False
+    )
 
 
 def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:

@@ -29,9 +29,7 @@ from fivefold.writing.type_vocabulary import load_type_vocabulary
 class TemporalOptions(Options):
     """The choice of events that belong to the window."""
 
-    named: Annotated[bool, About("Whether an event counts too that was said at another time and names the window")] = (
-        False
-    )
+    named: Annotated[bool, About("Counts events too that were said at another time and name the window")] = False
     hinted: Annotated[float, Between(0, 1), About("Factor of the weight if a recent time is only hinted at (R10)")] = (
         0.5
     )

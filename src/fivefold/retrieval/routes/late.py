@@ -87,7 +87,7 @@ class LateOptions:
     """An answer is often the turn next to the one that shares the question's words."""
 
     next_turns: Annotated[
-        int, Between(0, 4_096), About("How many of the best candidates bring the turns before and after them along")
+        int, Between(0, 4_096), About("Number of the best candidates that bring the turns before and after them along")
     ] = 0
 
 

@@ -32,10 +32,10 @@ SPREAD = 0.095
 class DenseOptions:
     """The choice of a memory's text to compare (M1), and whether its session is found instead (M5)."""
 
-    field: Annotated[VectorField, About("Which text of a memory is compared")] = "full"
+    field: Annotated[VectorField, About("The text of a memory that is compared")] = "full"
     of: Annotated[
         Literal["memories", "sessions"],
-        About("Whether the memories themselves are found, or whole sessions by the best of their turns"),
+        About("Finds the memories themselves, or whole sessions by the best of their turns"),
     ] = "memories"
 
 
@@ -104,13 +104,13 @@ class LexicalOptions:
     """The place in which the words are looked for; one in the short predicate weighs four times one in the content
     (R4)."""
 
-    of: Annotated[
-        Literal["turns", "sessions"], About("Whether words are searched in turns and notes, or in whole sessions")
-    ] = "turns"
+    of: Annotated[Literal["turns", "sessions"], About("Searches words in turns and notes, or in whole sessions")] = (
+        "turns"
+    )
     predicate: Annotated[
         Literal["count", "score"],
         About(
-            "How a word in the predicate weighs four times one in the content: it counts as four places, or what it "
+            "A word in the predicate weighs four times one in the content: it counts as four places, or what it "
             "adds to the score is multiplied (R4)"
         ),
     ] = "count"
@@ -332,11 +332,13 @@ class GraphOptions(Options):
     one_hop: Annotated[float, Between(0, 1), About("The same one hop away")] = 0.6
     two_hops: Annotated[float, Between(0, 1), About("The same two hops away")] = 0.35
     three_hops: Annotated[float, Between(0, 1), About("The same three hops away")] = 0.15
-    structural: Annotated[float, Between(0, 1), About("What a structural relation leaves of it, as works at")] = 1.0
+    structural: Annotated[
+        float, Between(0, 1), About("The share of it that a structural relation leaves, such as works at")
+    ] = 1.0
     semantic: Annotated[float, Between(0, 1), About("The same for a semantic relation")] = 0.9
     lifecycle: Annotated[float, Between(0, 1), About("The same for a relation of beginning or end")] = 0.3
-    past: Annotated[float, Between(0, 1), About("What a relation leaves of it once it has ended")] = 0.3
-    far: Annotated[float, Between(0, 1), About("What the weight is multiplied by from the first hop on (R10)")] = 0.8
+    past: Annotated[float, Between(0, 1), About("The share of it that an ended relation leaves")] = 0.3
+    far: Annotated[float, Between(0, 1), About("Factor of the weight from the first hop on (R10)")] = 0.8
 
 
 class Graph(BaseRoute):

@@ -56,22 +56,22 @@ _NUMBER = re.compile(r"\d+")
 class Reads(Value):
     """The number of memories that are read, and the weight of the reading."""
 
-    depth: Annotated[int, Between(1, 100), About("How many of the best it reads")] = 6
+    depth: Annotated[int, Between(1, 100), About("Number of the best that it reads")] = 6
     further: Annotated[
         int,
         Between(0, 100),
-        About("How many more it reads if none of these answers; for a list, those most like what does"),
+        About("Number of further ones that it reads if none of these answers; for a list, those most like the answers"),
     ] = 0
     unread: Annotated[
         float,
         Between(0, 100),
         About("Log-odds that a memory not yet read may have; where none can come first by them, reading ends"),
     ] = 100.0
-    weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
+    weight: Annotated[float, Between(0, 100), About("Points that a unit of log-odds adds to the sum of a memory")] = 0.3
     overtaken: Annotated[
         float,
         Between(0, 100),
-        About("What is taken off a memory of the wrong time: one outdated for the present, one too new for the past"),
+        About("Points off for a memory of the wrong time: outdated for the present, or too new for the past"),
     ] = 0.0
 
 
@@ -222,18 +222,16 @@ class CrossEncoder(Value):
     model: Annotated[
         str, About("local, sentence-transformers:NAME, fastembed:NAME, voyage:MODEL, cohere:MODEL or jina:MODEL")
     ] = "local"
-    depth: Annotated[int, Between(1, 1_000), About("How many of the best it reads")] = 20
+    depth: Annotated[int, Between(1, 1_000), About("Number of the best that it reads")] = 20
     weight: Annotated[
-        float,
-        Between(0, 100),
-        About("What a unit of log-odds that a memory answers adds to the fused score on its scale of 0..1"),
+        float, Between(0, 100), About("Points that a unit of log-odds adds to the fused score on its scale of 0..1")
     ] = 0.15
     budget_ms: Annotated[
         float, Between(0, 600_000), About("Reads fewer if the model was too slow for this of late; 0 sets no limit")
     ] = 60.0
-    timeout_ms: Annotated[float, Between(1, 600_000), About("How long a hosted model may take")] = 2_000.0
-    alone: Annotated[bool, About("Whether its score in 0..1 replaces the fused one (F5, E4)")] = False
-    before: Annotated[bool, About("Whether a turn is read together with the end of the turn before it")] = True
+    timeout_ms: Annotated[float, Between(1, 600_000), About("Maximum milliseconds of a hosted model")] = 2_000.0
+    alone: Annotated[bool, About("Replaces the fused score by its own in 0..1 (F5, E4)")] = False
+    before: Annotated[bool, About("Reads a turn together with the end of the turn before it")] = True
 
 
 def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
@@ -338,8 +336,8 @@ class LearnedConstants(Value):
     Not many more than are shown: feedback says nothing about memories far below.
     """
 
-    top: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 20
-    blend: Annotated[float, Between(0, 1), About("How much the model counts next to their order")] = BLEND
+    top: Annotated[int, Between(1, 4_096), About("Number of the best that it looks at")] = 20
+    blend: Annotated[float, Between(0, 1), About("The weight of the model next to their order")] = BLEND
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:

@@ -134,7 +134,7 @@ def trust(pool: Pool, context: SearchContext) -> Pool:
 class StandingPlaces(Value):
     """The number of instructions that have a place of their own, and their minimum nearness to the request."""
 
-    places: Annotated[int, Between(0, 100), About("How many of them are among the hits at least")] = 3
+    places: Annotated[int, Between(0, 100), About("Minimum number of them among the hits")] = 3
     cosine: Annotated[float, Between(-1, 1), About("The least cosine of one that applies")] = 0.2
 
 
@@ -330,7 +330,9 @@ _QUESTIONS = re.compile(
 class Coverage(Value):
     """The test for a turn that adds nothing to a list, and the share of its score that it keeps."""
 
-    each: Annotated[int, Between(1, 100), About("How many statements of a session count whatever their words")] = 2
+    each: Annotated[
+        int, Between(1, 100), About("Number of statements of a session that count whatever their words")
+    ] = 2
     new: Annotated[
         float,
         Between(0, 1),
@@ -395,10 +397,10 @@ class SupportConstants(Value):
     alone: Annotated[
         float,
         Between(0, 10),
-        About("What a memory outside any session gets instead of all that, as a share of its own score"),
+        About("The share of its own score that a memory outside any session gets instead of all that"),
     ] = 0.7
     reach: Annotated[
-        int, Between(0, 4_096), About("How many of the best candidates support the turns next to them")
+        int, Between(0, 4_096), About("Number of the best candidates that support the turns next to them")
     ] = 32
 
 

@@ -503,7 +503,7 @@ TERMS: tuple[Term, ...] = (
     Term("beside", "alike", "Likeness of the turns next to it, if people talk with each other", _beside),
     Term("session", "alike", "Likeness of the best candidate of its session, unless messages are long", _session),
     Term("statement", "alike", "It is not a question itself, unless messages are long", _statement),
-    Term("length", "alike", "How much it says, if people talk with each other", _length),
+    Term("length", "alike", "Its length, if people talk with each other", _length),
     Term("detail", "alike", "It has a time or a number, if the question asks when or how many", _detail),
     Term("kind", "alike", "Likeness to the best four, if everything of a kind is asked for", _kind),
     Term("turns", "in time", "A turn of the conversation asked about: 1 for the latest", _turns),

@@ -34,10 +34,10 @@ class Options:
         About("Connections to each server at most; of those to the primary half are for writing"),
     ] = 8
     connect_timeout_s: Annotated[
-        int, Between(1, 600), About("How many seconds to wait for a server or a free connection")
+        int, Between(1, 600), About("Maximum seconds to wait for a server or a free connection")
     ] = 5
     statement_timeout_ms: Annotated[
-        int, Between(0, 86_400_000), About("How many milliseconds one statement may take; 0 for any time")
+        int, Between(0, 86_400_000), About("Maximum milliseconds of one statement; 0 for no limit")
     ] = 60_000
     hnsw_m: Annotated[int, Between(2, 100), About("Neighbours of a vector in a new HNSW index")] = 16
     hnsw_ef_construction: Annotated[

@@ -86,14 +86,14 @@ Season = Annotated[tuple[int, int], Between(1, 12), _THREE_MONTHS]
 class TimeSettings(Value):
     """The readings of fuzzy words (R8). Pairs run from far to near: `few_days=(5, 2)` is five to two days ago."""
 
-    recent_days: Annotated[int, Between(1, _MAX_DAYS), About("How many days back “recently” and “lately” go")] = 30
+    recent_days: Annotated[int, Between(1, _MAX_DAYS), About("Days back that “recently” and “lately” mean")] = 30
     few_days: Annotated[Pair, About("“A few days ago”: from and to, in days")] = (5, 2)
     few_weeks: Annotated[Pair, About("“A few weeks ago”: from and to, in days")] = (35, 14)
     few_months: Annotated[Pair, About("“A few months ago”: from and to, in days")] = (90, 30)
     few_years: Annotated[Pair, About("“A few years ago”: from and to, in years")] = (5, 2)
     summer_months: Annotated[Season, About("First and last month of summer; the other seasons follow")] = (6, 8)
-    day_first: Annotated[bool, About("Whether 03/04/2025 is 3 April")] = True
-    around_days: Annotated[int, Between(0, _MAX_DAYS), About("How many days “around” adds on both sides")] = 3
+    day_first: Annotated[bool, About("True if 03/04/2025 is 3 April")] = True
+    around_days: Annotated[int, Between(0, _MAX_DAYS), About("Days that “around” adds on both sides")] = 3
 
 
 DEFAULTS = TimeSettings()

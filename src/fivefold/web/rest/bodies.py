@@ -18,7 +18,7 @@ from fivefold.values.validate import MAX_K, MAX_TOKENS
 
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
 PageLimit = Annotated[
-    int, Field(ge=1, json_schema_extra={"maximum": Limits().page}, description="How many on one page")
+    int, Field(ge=1, json_schema_extra={"maximum": Limits().page}, description="Maximum number of entries on a page")
 ]
 FilterText = Annotated[str, Field(max_length=MAX_FILTER)]
 
@@ -147,7 +147,7 @@ class RecallBody(TalkQuestion):
 class TracedBody(RecallBody):
     """As for a recall, and whether the answer says how it was found."""
 
-    trace: bool = Field(False, description="Whether the whole trace comes along, tens of kilobytes")
+    trace: bool = Field(False, description="Brings the whole trace along, tens of kilobytes")
 
 
 class ContextBody(TalkQuestion):
@@ -175,8 +175,8 @@ class Decision(Body):
 class EntityBody(Body):
     """An entity made by hand."""
 
-    name: Name = Field(description="What it is called")
-    kind: EntityKind = Field("name", description="What it is")
+    name: Name = Field(description="Its name")
+    kind: EntityKind = Field("name", description="Its kind")
     aliases: Names = Field([], description="Other names for it")
 
 
@@ -196,7 +196,7 @@ class MergeBody(Body):
 class SplitBody(Body):
     """The entity that was another one."""
 
-    name: Name = Field(description="What the other entity is called")
+    name: Name = Field(description="The name of the other entity")
     memories: Annotated[list[Name], Field(min_length=1, max_length=MAX_K, fail_fast=True)] = Field(
         description="Ids of the memories that speak of the other one"
     )
@@ -206,9 +206,9 @@ class EdgeBody(Body):
     """A relation between two entities."""
 
     source: int = Field(description="The id of the entity it starts from")
-    relation: Name = Field(description="What it is called, such as works at")
+    relation: Name = Field(description="Its name, such as works at")
     target: int = Field(description="The id of the entity it leads to")
-    kind: EdgeKind = Field("structural", description="What sort of relation it is")
-    confidence: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="How sure it is")
+    kind: EdgeKind = Field("structural", description="The sort of relation")
+    confidence: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Its certainty")
     valid_from: Moment | None = Field(None, description="Since when it holds")
     valid_to: Moment | None = Field(None, description="Until when it held")

@@ -26,7 +26,7 @@ Secrets = Annotated[bool, Query(description="Show passwords, keys and card numbe
 def profile(
     action: Current,
     about: Annotated[Name, Query(description="The user, or the name of a person, a place or a project")] = "user",
-    token_budget: Annotated[int, Query(ge=1, le=MAX_TOKENS, description="How many tokens it may take")] = 600,
+    token_budget: Annotated[int, Query(ge=1, le=MAX_TOKENS, description="Maximum number of tokens")] = 600,
     now: Annotated[Moment | None, Query(description="As of this time; now if left out")] = None,
     secrets: Secrets = False,
 ) -> Profile:
@@ -40,7 +40,7 @@ def agenda(
     action: Current,
     start: Annotated[Moment | None, Query(description="From this time on; now if left out")] = None,
     end: Annotated[Moment | None, Query(description="Before this time")] = None,
-    limit: Annotated[PageLimit, Query(description="How many, the next ones first")] = 50,
+    limit: Annotated[PageLimit, Query(description="Maximum number of entries, the next ones first")] = 50,
     secrets: Secrets = False,
 ) -> Agenda:
     """The dated facts ahead, by the day they are meant for, and the overdue ones."""
@@ -78,7 +78,7 @@ class Correction(Body):
     """A line of a memory, and what it should say."""
 
     line: Text = Field(min_length=1, max_length=MAX_TEXT, description="The line as a profile shows it")
-    to: Text = Field(min_length=1, max_length=MAX_TEXT, description="What it should say")
+    to: Text = Field(min_length=1, max_length=MAX_TEXT, description="The new text")
 
 
 @known_operation(

@@ -84,7 +84,7 @@ class Filters(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     kind: Kind | None = Field(None, description="turn, note or session")
-    type: Type | None = Field(None, description="What kind of statement")
+    type: Type | None = Field(None, description="The kind of statement")
     speaker: Name | None = Field(None, description="Who said it")
     session_id: Name | None = Field(None, description="The conversation it belongs to")
     tag: Name | None = Field(None, description="A tag it has")
@@ -262,7 +262,7 @@ StaleDays = Annotated[
 ]
 UnusedDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="For how many days it may wait for its first use")]
 SoonDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="Days ahead for which expiring memories are listed")]
-Examples = Annotated[int, Query(ge=0, le=MAX_K, description="How many of each are named")]
+Examples = Annotated[int, Query(ge=0, le=MAX_K, description="Number of examples of each")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
 
