@@ -1093,7 +1093,7 @@ export interface components {
                 content?: string | null;
                 /** @description Your own id, unique in the namespace; a record whose id is known is not stored again; default: a new UUID that sorts by time */
                 id?: string | null;
-                /** @description Who said it: user, assistant or a person's name; default: nobody */
+                /** @description The speaker: user, assistant or a person's name; default: nobody */
                 speaker?: string | null;
                 /** @description The conversation it belongs to; makes the record a turn; default: the record is a note */
                 session_id?: string | null;
@@ -1101,37 +1101,37 @@ export interface components {
                 turn_index?: number | null;
                 /** @description A turn of a session or a note; sessions are built from their turns; default: from session_id */
                 kind?: ("turn" | "session" | "note") | null;
-                /** @description What kind of statement it is; default: read from the wording */
+                /** @description Its kind of statement; default: read from the wording */
                 type?: ("fact" | "preference" | "event" | "entity" | "procedure") | null;
                 /** @description The statement in a few words, such as: badge id is E-47821; default: read from the wording */
                 predicate?: string | null;
-                /** @description What the user said, where question and answer are one memory */
+                /** @description Text of the user, if question and answer are one memory */
                 user_text?: string | null;
-                /** @description What the assistant said */
+                /** @description Text of the assistant */
                 assistant_text?: string | null;
-                /** @description What the user said next; default: filled when the next turn of the session comes */
+                /** @description Text of the user's next turn; default: filled when the next turn of the session comes */
                 next_user_text?: string | null;
                 /** @description Short words to search and filter by */
                 tags?: string[] | null;
                 /** @description The task it belongs to; it can be searched by */
                 task_tag?: string | null;
-                /** @description When it happened or was said, ISO 8601; default: now */
+                /** @description Time when it happened or was said, ISO 8601; default: now */
                 event_at?: string | null;
                 /** @description Since when it holds, ISO 8601; default: not known */
                 valid_from?: string | null;
                 /** @description Until when it holds, ISO 8601; default: it still holds */
                 valid_to?: string | null;
-                /** @description How much it matters, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
+                /** @description Its importance, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
                 importance?: number | null;
-                /** @description How well it stands alone as a memory; default: read from the wording */
+                /** @description Its worth as a memory that stands alone; default: read from the wording */
                 memory_score?: number | null;
-                /** @description How sure it is; default: 1 */
+                /** @description Its certainty; default: 1 */
                 confidence?: number | null;
-                /** @description From when on it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
+                /** @description Time from which it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
                 expires_at?: string | null;
-                /** @description Whether it stays until it is forgotten or superseded by hand; default: false */
+                /** @description Keeps it until it is forgotten or superseded by hand; default: false */
                 pinned?: boolean | null;
-                /** @description Who wrote it, or by which way it came; default: read from the speaker */
+                /** @description Its origin: who wrote it, or the way it came; default: read from the speaker */
                 origin?: ("user" | "assistant" | "tool" | "import") | null;
                 /** @description Anything of your own that is plain JSON; kept and filtered by, not searched */
                 metadata?: {
@@ -1170,7 +1170,7 @@ export interface components {
              * @default []
              */
             history?: string[];
-            /** @description How many memories at most; default: as many as fit */
+            /** @description Maximum number of memories; default: as many as fit */
             k?: number | null;
             /**
              * @description The name of a recipe; /v1/recipes lists them
@@ -1185,16 +1185,16 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description How much work a recall may do: low answers fastest, high searches deepest
+             * @description The work that a recall may do: low answers fastest, high searches deepest
              * @default normal
              * @enum {string}
              */
             effort?: "low" | "normal" | "high";
-            /** @description Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
+            /** @description Memories that may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description How many of the last turns come along; default: the namespace's setting */
+            /** @description Number of the last turns that come along; default: the namespace's setting */
             recent_turns?: number | null;
             /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
@@ -1210,7 +1210,7 @@ export interface components {
         Correction: {
             /** @description The line as a profile shows it */
             line: string;
-            /** @description What it should say */
+            /** @description The new text */
             to: string;
         };
         /** @description Words of the question that say what kind of answer it wants. */
@@ -1285,18 +1285,18 @@ export interface components {
         EdgeBody: {
             /** @description The id of the entity it starts from */
             source: number;
-            /** @description What it is called, such as works at */
+            /** @description Its name, such as works at */
             relation: string;
             /** @description The id of the entity it leads to */
             target: number;
             /**
-             * @description What sort of relation it is
+             * @description The sort of relation
              * @default structural
              * @enum {string}
              */
             kind?: "structural" | "semantic" | "lifecycle";
             /**
-             * @description How sure it is
+             * @description Its certainty
              * @default 1
              */
             confidence?: number;
@@ -1315,10 +1315,10 @@ export interface components {
         };
         /** @description An entity made by hand. */
         EntityBody: {
-            /** @description What it is called */
+            /** @description Its name */
             name: string;
             /**
-             * @description What it is
+             * @description Its kind
              * @default name
              * @enum {string}
              */
@@ -1589,37 +1589,37 @@ export interface components {
         MemoryChanges: {
             /** @description The text to remember; default: user_text and assistant_text, one under the other */
             content?: string | null;
-            /** @description Who said it: user, assistant or a person's name; default: nobody */
+            /** @description The speaker: user, assistant or a person's name; default: nobody */
             speaker?: string | null;
-            /** @description What kind of statement it is; default: read from the wording */
+            /** @description Its kind of statement; default: read from the wording */
             type?: ("fact" | "preference" | "event" | "entity" | "procedure") | null;
             /** @description The statement in a few words, such as: badge id is E-47821; default: read from the wording */
             predicate?: string | null;
-            /** @description What the user said, where question and answer are one memory */
+            /** @description Text of the user, if question and answer are one memory */
             user_text?: string | null;
-            /** @description What the assistant said */
+            /** @description Text of the assistant */
             assistant_text?: string | null;
-            /** @description What the user said next; default: filled when the next turn of the session comes */
+            /** @description Text of the user's next turn; default: filled when the next turn of the session comes */
             next_user_text?: string | null;
             /** @description Short words to search and filter by */
             tags?: string[] | null;
             /** @description The task it belongs to; it can be searched by */
             task_tag?: string | null;
-            /** @description When it happened or was said, ISO 8601; default: now */
+            /** @description Time when it happened or was said, ISO 8601; default: now */
             event_at?: string | null;
             /** @description Since when it holds, ISO 8601; default: not known */
             valid_from?: string | null;
             /** @description Until when it holds, ISO 8601; default: it still holds */
             valid_to?: string | null;
-            /** @description How much it matters, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
+            /** @description Its importance, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
             importance?: number | null;
-            /** @description How well it stands alone as a memory; default: read from the wording */
+            /** @description Its worth as a memory that stands alone; default: read from the wording */
             memory_score?: number | null;
-            /** @description How sure it is; default: 1 */
+            /** @description Its certainty; default: 1 */
             confidence?: number | null;
-            /** @description From when on it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
+            /** @description Time from which it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
             expires_at?: string | null;
-            /** @description Whether it stays until it is forgotten or superseded by hand; default: false */
+            /** @description Keeps it until it is forgotten or superseded by hand; default: false */
             pinned?: boolean | null;
             /** @description Anything of your own that is plain JSON; kept and filtered by, not searched */
             metadata?: {
@@ -1729,7 +1729,7 @@ export interface components {
              */
             history?: string[];
             /**
-             * @description How many memories at most
+             * @description Maximum number of memories
              * @default 10
              */
             k?: number;
@@ -1746,12 +1746,12 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description How much work a recall may do: low answers fastest, high searches deepest
+             * @description The work that a recall may do: low answers fastest, high searches deepest
              * @default normal
              * @enum {string}
              */
             effort?: "low" | "normal" | "high";
-            /** @description Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
+            /** @description Memories that may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
             filter?: string | {
                 [key: string]: unknown;
             } | null;
@@ -1862,7 +1862,7 @@ export interface components {
              */
             history?: string[];
             /**
-             * @description How many memories at most
+             * @description Maximum number of memories
              * @default 10
              */
             k?: number;
@@ -1879,16 +1879,16 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description How much work a recall may do: low answers fastest, high searches deepest
+             * @description The work that a recall may do: low answers fastest, high searches deepest
              * @default normal
              * @enum {string}
              */
             effort?: "low" | "normal" | "high";
-            /** @description Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
+            /** @description Memories that may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description How many of the last turns come along; default: the namespace's setting */
+            /** @description Number of the last turns that come along; default: the namespace's setting */
             recent_turns?: number | null;
             /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
@@ -1934,7 +1934,7 @@ export interface components {
             content?: string | null;
             /** @description Your own id, unique in the namespace; a record whose id is known is not stored again; default: a new UUID that sorts by time */
             id?: string | null;
-            /** @description Who said it: user, assistant or a person's name; default: nobody */
+            /** @description The speaker: user, assistant or a person's name; default: nobody */
             speaker?: string | null;
             /** @description The conversation it belongs to; makes the record a turn; default: the record is a note */
             session_id?: string | null;
@@ -1942,37 +1942,37 @@ export interface components {
             turn_index?: number | null;
             /** @description A turn of a session or a note; sessions are built from their turns; default: from session_id */
             kind?: ("turn" | "session" | "note") | null;
-            /** @description What kind of statement it is; default: read from the wording */
+            /** @description Its kind of statement; default: read from the wording */
             type?: ("fact" | "preference" | "event" | "entity" | "procedure") | null;
             /** @description The statement in a few words, such as: badge id is E-47821; default: read from the wording */
             predicate?: string | null;
-            /** @description What the user said, where question and answer are one memory */
+            /** @description Text of the user, if question and answer are one memory */
             user_text?: string | null;
-            /** @description What the assistant said */
+            /** @description Text of the assistant */
             assistant_text?: string | null;
-            /** @description What the user said next; default: filled when the next turn of the session comes */
+            /** @description Text of the user's next turn; default: filled when the next turn of the session comes */
             next_user_text?: string | null;
             /** @description Short words to search and filter by */
             tags?: string[] | null;
             /** @description The task it belongs to; it can be searched by */
             task_tag?: string | null;
-            /** @description When it happened or was said, ISO 8601; default: now */
+            /** @description Time when it happened or was said, ISO 8601; default: now */
             event_at?: string | null;
             /** @description Since when it holds, ISO 8601; default: not known */
             valid_from?: string | null;
             /** @description Until when it holds, ISO 8601; default: it still holds */
             valid_to?: string | null;
-            /** @description How much it matters, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
+            /** @description Its importance, from 0 for trivia to 1 for what must not be lost; default: read from the wording */
             importance?: number | null;
-            /** @description How well it stands alone as a memory; default: read from the wording */
+            /** @description Its worth as a memory that stands alone; default: read from the wording */
             memory_score?: number | null;
-            /** @description How sure it is; default: 1 */
+            /** @description Its certainty; default: 1 */
             confidence?: number | null;
-            /** @description From when on it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
+            /** @description Time from which it is no longer recalled, ISO 8601; default: never, or as the settings say for its type */
             expires_at?: string | null;
-            /** @description Whether it stays until it is forgotten or superseded by hand; default: false */
+            /** @description Keeps it until it is forgotten or superseded by hand; default: false */
             pinned?: boolean | null;
-            /** @description Who wrote it, or by which way it came; default: read from the speaker */
+            /** @description Its origin: who wrote it, or the way it came; default: read from the speaker */
             origin?: ("user" | "assistant" | "tool" | "import") | null;
             /** @description Anything of your own that is plain JSON; kept and filtered by, not searched */
             metadata?: {
@@ -2034,7 +2034,7 @@ export interface components {
         };
         /** @description Settings of a namespace; each has a default. The reading of fuzzy spans of time is set in `TimeSettings` (R8). */
         Settings: {
-            /** @description How many days back “recently” and “lately” go */
+            /** @description Days back that “recently” and “lately” mean */
             recent_days: number;
             /** @description “A few days ago”: from and to, in days */
             few_days: number[];
@@ -2046,31 +2046,31 @@ export interface components {
             few_years: number[];
             /** @description First and last month of summer; the other seasons follow */
             summer_months: number[];
-            /** @description Whether 03/04/2025 is 3 April */
+            /** @description True if 03/04/2025 is 3 April */
             day_first: boolean;
-            /** @description How many days “around” adds on both sides */
+            /** @description Days that “around” adds on both sides */
             around_days: number;
             /** @description The zone of days, months and years */
             timezone: string;
             /** @description With fewer hits of the type a question implies, all types are searched */
             widen_below: number;
-            /** @description How far the entity graph is walked */
+            /** @description Hops that the entity graph is walked */
             hops: number;
-            /** @description How far the graph is walked when a question asks for more */
+            /** @description Hops that the graph is walked if a question asks for more */
             hops_asked: number;
-            /** @description How many edges are followed from each entity */
+            /** @description Number of edges that are followed from each entity */
             fan_out: number;
             /** @description From which confidence on a name has one meaning */
             sure_entity: number;
-            /** @description How many milliseconds an answer waits for a route */
+            /** @description Maximum milliseconds that an answer waits for a route */
             route_budget_ms: number;
-            /** @description How much similarity counts in this namespace */
+            /** @description The weight of similarity in this namespace */
             dense_weight: number | null;
-            /** @description How much the words themselves count */
+            /** @description The weight of the words themselves */
             lexical_weight: number | null;
-            /** @description How much the entity graph counts */
+            /** @description The weight of the entity graph */
             graph_weight: number | null;
-            /** @description How much the time that a question names counts */
+            /** @description The weight of the time that a question names */
             temporal_weight: number | null;
             /** @description Candidates while an HNSW index of a PostgreSQL store is searched (R3) */
             ef_search: number | null;
@@ -2078,16 +2078,16 @@ export interface components {
             learn_after: number;
             /** @description After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never */
             check_days: number;
-            /** @description Whether a new memory is compared with those like it, to find which of them it replaces */
+            /** @description Compares a new memory with those like it, to find those that it replaces */
             find_changes: boolean;
-            /** @description Whether a new memory is linked with those that say nearly the same in the same words */
+            /** @description Links a new memory with those that say nearly the same */
             find_repeats: boolean;
-            /** @description How many of the last turns of the conversation a recall adds to its answer; 0 for none */
+            /** @description Number of the last turns of the conversation that a recall adds to its answer; 0 for none */
             recent_turns: number;
-            /** @description How many memories a block for a prompt has if nothing seems to answer; 0 for none */
+            /** @description Number of memories in a block for a prompt if nothing seems to answer; 0 for none */
             unlikely_memories: number;
             /**
-             * @description Whether recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)
+             * @description Recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)
              * @enum {unknown}
              */
             answer_with: "sessions" | "turns";
@@ -2109,33 +2109,33 @@ export interface components {
             trust_tool: number;
             /** @description The same for one that was imported */
             trust_import: number;
-            /** @description Which records wait for approval before anything recalls them: a filter such as `origin:tool,import` */
+            /** @description Records that wait for approval before anything recalls them: a filter such as `origin:tool,import` */
             quarantine: string | null;
-            /** @description Which of these need no approval: a filter such as `speaker:ci-bot` */
+            /** @description Those of them that need no approval: a filter such as `speaker:ci-bot` */
             approved: string | null;
             /**
-             * @description Whether a key or a card number in what is remembered is noted in the report, masked, or refused
+             * @description A key or a card number in a new memory is noted in the report, masked, or refused
              * @enum {unknown}
              */
             secrets: "note" | "mask" | "refuse";
             /**
-             * @description Whether a password, PIN or door code that is called one is kept, noted in the report, masked, or refused
+             * @description A password, PIN or door code that is called one is kept, noted in the report, masked, or refused
              * @enum {unknown}
              */
             passwords: "keep" | "warn" | "mask" | "refuse";
             /** @description For how long after a recall a note that repeats one of its memories counts as an echo; 0 for never */
             echo_minutes: number;
             /**
-             * @description Whether system messages of a conversation are left out or become turns
+             * @description System messages of a conversation are left out, or become turns
              * @enum {unknown}
              */
             system_messages: "skip" | "keep";
             /**
-             * @description Whether calls and results of tools are left out, become turns of their beginning, or of all their text
+             * @description Calls and results of tools are left out, become turns of their beginning, or of all their text
              * @enum {unknown}
              */
             tool_messages: "skip" | "short" | "keep";
-            /** @description How many characters of a call or result `short` keeps */
+            /** @description Number of characters of a call or result that `short` keeps */
             tool_length: number;
         };
         SettingsChanges: {
@@ -2202,7 +2202,7 @@ export interface components {
         };
         /** @description The entity that was another one. */
         SplitBody: {
-            /** @description What the other entity is called */
+            /** @description The name of the other entity */
             name: string;
             /** @description Ids of the memories that speak of the other one */
             memories: string[];
@@ -2290,7 +2290,7 @@ export interface components {
              */
             history?: string[];
             /**
-             * @description How many memories at most
+             * @description Maximum number of memories
              * @default 10
              */
             k?: number;
@@ -2307,23 +2307,23 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description How much work a recall may do: low answers fastest, high searches deepest
+             * @description The work that a recall may do: low answers fastest, high searches deepest
              * @default normal
              * @enum {string}
              */
             effort?: "low" | "normal" | "high";
-            /** @description Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
+            /** @description Memories that may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01; default: all; as text, or as an object with the fields of a filter */
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description How many of the last turns come along; default: the namespace's setting */
+            /** @description Number of the last turns that come along; default: the namespace's setting */
             recent_turns?: number | null;
             /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
             /**
-             * @description Whether the whole trace comes along, tens of kilobytes
+             * @description Brings the whole trace along, tens of kilobytes
              * @default false
              */
             trace?: boolean;
@@ -2411,7 +2411,7 @@ export interface operations {
             query?: {
                 /** @description The user, or the name of a person, a place or a project */
                 about?: string;
-                /** @description How many tokens it may take */
+                /** @description Maximum number of tokens */
                 token_budget?: number;
                 /** @description As of this time; now if left out */
                 now?: string | null;
@@ -2444,7 +2444,7 @@ export interface operations {
                 start?: string | null;
                 /** @description Before this time */
                 end?: string | null;
-                /** @description How many, the next ones first */
+                /** @description Maximum number of entries, the next ones first */
                 limit?: number;
                 /** @description Show passwords, keys and card numbers */
                 secrets?: boolean;
@@ -2681,7 +2681,7 @@ export interface operations {
             query?: {
                 /** @description turn, note or session */
                 kind?: ("turn" | "session" | "note") | null;
-                /** @description What kind of statement */
+                /** @description The kind of statement */
                 type?: ("fact" | "preference" | "event" | "entity" | "procedure") | null;
                 /** @description Who said it */
                 speaker?: string | null;
@@ -2699,7 +2699,7 @@ export interface operations {
                 until?: string | null;
                 /** @description More conditions, as in: tag:work,home meta.price>=10 */
                 filter?: string | null;
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3009,7 +3009,7 @@ export interface operations {
             query?: {
                 /** @description Only those that pass, as in: origin:tool */
                 filter?: string | null;
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3180,7 +3180,7 @@ export interface operations {
                 unused_days?: number;
                 /** @description Days ahead for which expiring memories are listed */
                 soon_days?: number;
-                /** @description How many of each are named */
+                /** @description Number of examples of each */
                 examples?: number;
             };
             header?: never;
@@ -3365,7 +3365,7 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3638,7 +3638,7 @@ export interface operations {
     list_namespaces: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3683,7 +3683,7 @@ export interface operations {
     audit: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3732,7 +3732,7 @@ export interface operations {
     list_entities: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3843,7 +3843,7 @@ export interface operations {
     entity_edges: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
@@ -3871,7 +3871,7 @@ export interface operations {
     entity_memories: {
         parameters: {
             query?: {
-                /** @description How many on one page */
+                /** @description Maximum number of entries on a page */
                 limit?: number;
                 /** @description Where the page before ended */
                 cursor?: string | null;
