@@ -470,7 +470,10 @@ def _person(table: Table) -> Vector:
 
 def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> Vector:
     """Marks the memories that mention somebody, by an entity of it or, if no name is in the question, by the name."""
-    shares = table.column(one.share(mentioned.get(memory.id, frozenset())) for memory in table.memories)
+    shares = table.zeros()
+    for i, memory in enumerate(table.memories) if mentioned else ():
+        if known := mentioned.get(memory.id):
+            shares[i] = one.share(known)
     if _WHO_IS.match(table.query.to_read) and (shares > 0).any():  # people are introduced where they are first named
         times = [
             memory.event_at.timestamp() if share > 0 else inf
@@ -480,9 +483,10 @@ def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> V
     if one.by_name:  # what the user says of the user has no name
         return shares if one.called else np.asarray(np.minimum(shares, 0))
     names = re.compile("|".join(rf"\b{re.escape(name)}" for name in one.names), re.IGNORECASE)
-    texts = (f"{memory.speaker or ''} {memory.content[:MAX_CHARACTERS]}" for memory in table.memories)
-    named = table.column(names.search(text) is not None for text in texts)
-    return np.asarray(np.where(shares == 0, named, shares), dtype=np.float32)
+    for i in np.flatnonzero(shares == 0).tolist():
+        memory = table.memories[i]
+        shares[i] = names.search(f"{memory.speaker or ''} {memory.content[:MAX_CHARACTERS]}") is not None
+    return shares
 
 
 def _applies(table: Table) -> Vector:

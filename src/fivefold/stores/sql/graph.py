@@ -152,9 +152,9 @@ class GraphReader(ABC):
     def own_names(self) -> list[Entity]:
         """The entities that are surely names of the user."""
         return self._entities(
-            "e.key IN (SELECT d.target FROM edges d JOIN entity_aliases a ON a.namespace = d.namespace "
-            f"AND a.entity = d.source WHERE d.namespace = :ns AND a.alias = 'user' AND d.relation = '{IS_CALLED}' "
-            f"AND d.valid_to IS NULL AND d.confidence >= {SURE_NAME}) ORDER BY e.key"
+            "e.key IN (SELECT d.target FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns "
+            "AND a.alias = 'user' AND d.namespace = :ns AND d.source = a.entity "
+            f"AND d.relation = '{IS_CALLED}' AND d.valid_to IS NULL AND d.confidence >= {SURE_NAME}) ORDER BY e.key"
         )
 
     def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
