@@ -84,7 +84,7 @@ def test_fivefold_is_what_context_gives(mill: Dataset, tmp_path: Path) -> None:
 
 def test_with_room_for_everything_all_evidence_is_there(mill: Dataset) -> None:
     found = rows(mill, (2_500,))
-    assert [name for name, _ in found] == ["fivefold", "dense", "bm25", "sessions"]
+    assert [name for name, _ in found] == ["fivefold", "facts", "dense", "bm25", "sessions"]
     for row in found.values():
         assert (row.questions, row.any) == (6, 1)
         assert row.tokens <= 2_500

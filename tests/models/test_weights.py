@@ -370,7 +370,7 @@ def test_a_damaged_file_falls_back(good: Path) -> None:
 
 def test_a_file_of_something_else_falls_back(tmp_path: Path) -> None:
     bad = written(tmp_path / "text.bin", b"not a model at all" * 10)
-    fallen_back(predict("hi", np.zeros(4, np.float32), "toy@1", bad), "no weight model")
+    fallen_back(predict("hi", np.zeros(4, np.float32), "toy@1", bad), "is not a weight model")
 
 
 def test_a_file_of_another_version_falls_back(good: Path) -> None:

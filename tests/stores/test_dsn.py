@@ -95,7 +95,7 @@ def test_options_stand_on_the_first_address_only() -> None:
 
 @pytest.mark.parametrize("scheme", ["mysql", "postgresql+psycopg", "http", "sqlite", "POSTGRES"])
 def test_an_unknown_scheme_is_refused_without_showing_the_address(scheme: str) -> None:
-    with pytest.raises(InvalidInput, match=r"no store fivefold knows.*postgresql://user@host/database") as told:
+    with pytest.raises(InvalidInput, match=r"is not a store fivefold knows.*postgresql://user@host/database") as told:
         open_store(f"{scheme}://ann:{SECRET}@db/home")
     assert SECRET not in str(told.value)
 

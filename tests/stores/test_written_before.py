@@ -89,6 +89,7 @@ def test_the_doctor_says_so_and_a_repair_moves_it(written_before: Engine) -> Non
         *((item["check"], item["ok"]) for item in ANSWERS["doctor"][2:]),
         ("named times", True),
         ("labels", True),
+        ("facts", True),
         ("copies of upgrades", True),
         ("embedder", False),
     ]
@@ -174,7 +175,7 @@ def test_settings_figures_and_what_was_learned_are_as_they_were(written_before: 
 def test_a_superseded_memory_has_its_history(written_before: Engine) -> None:
     sure = [{**link, "chance": 1.0} for link in ANSWERS["history"]["links"]]
     chain = [with_life(memory) for memory in ANSWERS["history"]["chain"]]
-    expected = {"memory": with_life(ANSWERS["history"]["memory"]), "chain": chain, "links": sure}
+    expected = {"memory": with_life(ANSWERS["history"]["memory"]), "chain": chain, "links": sure, "facts": []}
     assert written_before.history("lives.1").to_dict() == {**ANSWERS["history"], **expected}
 
 

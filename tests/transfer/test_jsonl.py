@@ -196,10 +196,10 @@ EXPORTED = {
         ({"links": 3}, "links must be a list"),
         ({"links": [["likely", "b", "", 0.5, 1]]}, "links must be a list of .*, and a chance for likely and repeats"),
         ({"links": [["likely", "b", "", 1.5]]}, "a link's chance must be a number from 0 to 1"),
-        ({"links": [["likely", "b", ""]]}, "a link has a chance where its relation is 'likely' or 'repeats', and only"),
+        ({"links": [["likely", "b", ""]]}, "a link has a chance if its relation is 'likely' or 'repeats', and only"),
         (
             {"links": [["equal", "b", "", 0.5]]},
-            "a link has a chance where its relation is 'likely' or 'repeats', and only",
+            "a link has a chance if its relation is 'likely' or 'repeats', and only",
         ),
     ],
 )
