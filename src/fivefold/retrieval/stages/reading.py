@@ -39,6 +39,9 @@ CLEAR = 6.0
 
 MIN_SCORE = 1e-9
 
+MAX_FUSED_READ = 2
+"""Number of memories that are read because fusion puts them first, wherever the ranker has them."""
+
 READ_TOGETHER = 2
 """Texts read at a time: one for each core of a small machine."""
 
@@ -91,7 +94,7 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
 
     The others count as the worst of those read. Nothing is read if that does not pay; the note says why.
     """
-    ranked = best_first(pool.candidates)
+    ranked = _fused_best_early(best_first(pool.candidates), by.depth)
     if not ranked:
         return pool
     if why := _unpaid([candidate.memory for candidate in ranked], context):
@@ -116,6 +119,13 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
     rows = {one.memory.row: verdict.odds for one, verdict in zip(best, verdicts, strict=True)}
     return replace(pool.with_candidates(_weighed(ranked, verdicts, by)), answers=rows).with_note(note)
+
+
+def _fused_best_early(ranked: list[Candidate], depth: int) -> list[Candidate]:
+    """The candidates with the best of the fusion among the first to be read after `depth`, however it was weighed."""
+    rest = ranked[depth:]
+    first = sorted(rest, key=lambda one: -one.fused)[:MAX_FUSED_READ]
+    return [*ranked[:depth], *first, *(one for one in rest if one not in first)]
 
 
 def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
@@ -160,7 +170,7 @@ def _is_settled(found: Vector, sums: Vector, by: Reads) -> bool:
     """True if one of the best answers, or no memory left can come first."""
     if len(found) >= by.depth and found.max() >= 0:
         return True
-    return bool((by.weight * found + sums[: len(found)]).max() > sums[len(found)] + by.weight * by.unread)
+    return bool((by.weight * found + sums[: len(found)]).max() > sums[len(found) :].max() + by.weight * by.unread)
 
 
 def _sum(candidate: Candidate) -> float:
