@@ -67,7 +67,13 @@ _CONSTRAINT = late_pattern(
     r"|forbidden|banned|not allowed|no more)\b",
     re.I,
 )
-"""Constraints that a suggestion must respect: they are always in a profile."""
+"""Constraints that a suggestion must respect: they are in a profile before all else."""
+
+_DIET = late_pattern(
+    r"\b(?:allerg\w+|anaphyla\w+|intoleran\w+|vegan|vegetarian|pescatarian|coeliac|celiac|halal|kosher|gluten|lactose|diabet\w+)\b",
+    re.I,
+)
+"""Constraints of the body, which come first among them, and which only a sure replacement ends."""
 
 CONSTRAINTS_SHARE = 4
 """Constraints have one part in so many of the budget before all else."""
@@ -191,7 +197,8 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
         chance = math.prod(1 - each for each in chances)
         ended = fact.valid_to is not None and fact.valid_to <= now
         line = _Line(fact, own, 0.0 if ended else chance, 1.0 if fact.pinned else value)
-        (earlier if ended or chance < ENDED_CHANCE else lines).append(line)
+        stale = ended or (chance < ENDED_CHANCE and not _DIET.search(fact.text))
+        (earlier if stale else lines).append(line)
     return lines, earlier
 
 
@@ -252,7 +259,9 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
 
     take((line for line in lines if line.fact.pinned), budget)
     must = [line for line in lines if not line.fact.pinned and _CONSTRAINT.search(line.fact.text)]
-    take(must, min(budget, used + max(budget // CONSTRAINTS_SHARE, MIN_CONSTRAINT_TOKENS)))
+    room = min(budget, used + max(budget // CONSTRAINTS_SHARE, MIN_CONSTRAINT_TOKENS))
+    take((line for line in must if _DIET.search(line.fact.text)), room)
+    take((line for line in must if not _DIET.search(line.fact.text)), room)
     there = {id(line) for line in chosen}
     take((line for line in lines if id(line) not in there), budget)
     return chosen
