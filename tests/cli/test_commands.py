@@ -89,7 +89,7 @@ def test_shared_options_are_on_every_command(name: str) -> None:
 
 @pytest.mark.parametrize("name", ARGS)
 def test_the_docs_show_the_command_in_use(name: str) -> None:
-    assert re.search(rf"```sh\n(.*\n)*?(.*\| )?fivefold {name}\b", section(name))
+    assert re.search(rf"```(?:sh|text)\n(.*\n)*?(.*(?:\| |=\S+ ))?fivefold {name}\b", section(name))
 
 
 @pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH - NEEDS_SERVER - RUNS_ON))

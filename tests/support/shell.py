@@ -37,6 +37,13 @@ ARGS: dict[str, list[str]] = {
     "plan": ["what is my badge ID?"],
     "understand": ["what is my badge ID?"],
     "chat": [],
+    "profile": [],
+    "agenda": [],
+    "history": ["what is my badge ID?"],
+    "changes": [],
+    "recap": ["monday"],
+    "correct": ["key", "The spare key is with Mrs Okafor", "The spare key is with Mr Okafor"],
+    "hide": ["key"],
     "evaluate": ["{folder}/nuno.json", "--embedder", "wordllama"],
     "recipes list": [],
     "recipes show": ["engram"],
@@ -46,6 +53,8 @@ ARGS: dict[str, list[str]] = {
     "sessions": [],
     "stats": [],
     "export": ["{folder}/out.jsonl"],
+    "sync": ["{path}", "{folder}/shared"],
+    "quarantine": [],
     "migrate": ["{path}", "{folder}/copy.db"],
     "backup": ["{folder}/kept.db"],
     "restore": ["{path}", "--store", "{folder}/back.db"],
@@ -90,7 +99,9 @@ ARGS: dict[str, list[str]] = {
     "bench personamem": ["{folder}/questions_tiny.csv", "--recipes", "bm25", "--embedder", "wordllama"],
     "bench everyday": ["{folder}/nuno.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench block": ["--locomo", "{folder}/talk.json", "--budgets", "60,300", "--embedder", "wordllama"],
+    "bench profile": ["--lives", "choose", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench qa": ["{folder}/talk.json", "--model", "mine", "--out", "{folder}/answers"],
     "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],
 }
 """Every command with arguments that work on the small store."""
@@ -99,7 +110,9 @@ UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE
 STORELESS = {
     name
     for name in ARGS
-    if name.startswith(("bench ", "evaluate", "hook", "recipes ", "weights", "train weights", "migrate", "restore"))
+    if name.startswith(
+        ("bench ", "evaluate", "hook", "recipes ", "weights", "train weights", "migrate", "restore", "sync")
+    )
 }
 NEEDS_TORCH = {"train weights"}
 """Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
@@ -107,8 +120,8 @@ NEEDS_TORCH = {"train weights"}
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-RUNS_ON = {"serve", "mcp", "chat"}
-"""Commands that run until they are stopped; they have a file of tests of their own."""
+RUNS_ON = {"serve", "mcp", "chat", "bench qa", "sync", "quarantine"}
+"""Commands that run until they are stopped, ask a model of the user, or answer by what they did; they have tests of their own."""
 
 WHOLE = {
     "maintain",
