@@ -121,7 +121,7 @@ NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
 RUNS_ON = {"serve", "mcp", "chat", "bench qa", "sync", "quarantine"}
-"""Commands that run until they are stopped, ask a model of the user, or answer by what they did; they have tests of their own."""
+"""Commands that run until they are stopped, ask a model, or answer by what they did; they have tests of their own."""
 
 WHOLE = {
     "maintain",
