@@ -163,11 +163,11 @@ def test_blocks_are_measured_on_all_data_at_once(talk: str, command: Command) ->
         _, head, *rows = table.splitlines()
         assert head.split() == ["recipe", "budget", "any", "all", "share", "tokens"]
         assert [row.split()[:2] for row in rows] == [
-            [name, budget] for budget in ("60", "300") for name in ("fivefold", "dense", "bm25", "sessions")
+            [name, budget] for budget in ("60", "300") for name in ("fivefold", "facts", "dense", "bm25", "sessions")
         ]
     assert notes.startswith("embedder wordllama@")
     assert {path.name for path in Path("out").iterdir()} == {"results.json", "table.md", "evidence_by_tokens.png"}
-    assert len(json.loads(Path("out/results.json").read_text("utf-8"))["rows"]) == 4 * 2 * 4
+    assert len(json.loads(Path("out/results.json").read_text("utf-8"))["rows"]) == 4 * 2 * 5
 
 
 def test_without_data_blocks_are_of_the_shipped_lives(talk: str, command: Command) -> None:

@@ -174,8 +174,8 @@ def test_one_command_completes_in_the_shell(tmp_path: Path) -> None:
     )
     done = subprocess.run(["bash", "-c", completed], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"^got (.*)$", done.stdout.replace("\nreci", " reci"), re.MULTILINE) == [
-        "recall recipes",
+    assert re.findall(r"^got (.*)$", done.stdout.replace("\nrec", " rec"), re.MULTILINE) == [
+        "recall recap recipes",
         "--effort",
     ]
 

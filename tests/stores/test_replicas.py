@@ -161,7 +161,7 @@ def test_a_dead_replica_is_passed_over_with_one_warning_and_used_again(
     engine: Engine, standbys: list[Postgres], caplog: pytest.LogCaptureFixture
 ) -> None:
     dead, alive = standbys
-    assert {answered_by(engine) for _ in range(4)} == ports(*standbys)
+    assert soon(lambda: {answered_by(engine) for _ in range(4)} == ports(*standbys))
     dead.kill()
     with caplog.at_level(logging.WARNING, "fivefold"):
         assert {answered_by(engine) for _ in range(8)} == ports(alive)

@@ -135,7 +135,7 @@ def test_a_declared_field_says_type_range_default_and_meaning() -> None:
     importance = fields_of(Record)["importance"]
     assert (importance.type, importance.optional, importance.required, importance.default) == (float, True, False, None)
     assert (importance.low, importance.high) == (0, 1)
-    assert importance.description.startswith("How much it matters")
+    assert importance.description.startswith("Its importance")
     assert importance.description.endswith("; default: read from the wording")
     assert fields_of(Record)["kind"].choices == KINDS
     assert (fields_of(Record)["speaker"].max_length, fields_of(Record)["tags"].max_length) == (MAX_NAME, MAX_TAGS)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import fivefold
 import fivefold.cli.serve
-from fivefold.cli.app import app
+from fivefold.cli.app import command_tree
 from fivefold.errors import InvalidInput
 from fivefold.service.audit import Audit
 from fivefold.service.keys import Keyring
@@ -130,7 +130,7 @@ def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path:
     ],
 )
 def test_options_that_mean_nothing_are_told_so(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
-    done = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "memory.db"), *options])
+    done = CliRunner().invoke(command_tree("serve"), ["serve", "--store", str(tmp_path / "memory.db"), *options])
     assert isinstance(done.exception, InvalidInput)
     assert told in str(done.exception)
     assert not (tmp_path / "memory.db").exists()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import fivefold
 import fivefold.cli.serve
-from fivefold.cli.app import app
+from fivefold.cli.app import command_tree
 from fivefold.errors import InvalidInput
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
@@ -163,6 +163,6 @@ def test_a_worker_that_cannot_start_stops_the_server(tmp_path: Path) -> None:
 
 
 def test_a_store_in_memory_has_one_worker() -> None:
-    done = CliRunner().invoke(app, ["serve", "--store", ":memory:", "--workers", "2"])
+    done = CliRunner().invoke(command_tree("serve"), ["serve", "--store", ":memory:", "--workers", "2"])
     assert isinstance(done.exception, InvalidInput)
     assert "cannot share a store in memory" in str(done.exception)
