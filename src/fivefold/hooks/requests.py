@@ -105,7 +105,7 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
 
 
 MIN_FOUND = 0.2
-"""The chance that something answers a prompt, from which memories come along: one missing costs more than one too many."""
+"""The chance that something answers, from which a prompt gets memories: one missing costs more than one too many."""
 
 
 def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id: str | None) -> str:
