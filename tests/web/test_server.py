@@ -7,9 +7,11 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 import fivefold
@@ -130,7 +132,9 @@ def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path:
     ],
 )
 def test_options_that_mean_nothing_are_told_so(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
-    done = CliRunner().invoke(command_tree("serve"), ["serve", "--store", str(tmp_path / "memory.db"), *options])
+    done = CliRunner().invoke(
+        cast("Command", command_tree("serve")), ["serve", "--store", str(tmp_path / "memory.db"), *options]
+    )
     assert isinstance(done.exception, InvalidInput)
     assert told in str(done.exception)
     assert not (tmp_path / "memory.db").exists()

@@ -9,9 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 import fivefold
@@ -163,6 +165,8 @@ def test_a_worker_that_cannot_start_stops_the_server(tmp_path: Path) -> None:
 
 
 def test_a_store_in_memory_has_one_worker() -> None:
-    done = CliRunner().invoke(command_tree("serve"), ["serve", "--store", ":memory:", "--workers", "2"])
+    done = CliRunner().invoke(
+        cast("Command", command_tree("serve")), ["serve", "--store", ":memory:", "--workers", "2"]
+    )
     assert isinstance(done.exception, InvalidInput)
     assert "cannot share a store in memory" in str(done.exception)

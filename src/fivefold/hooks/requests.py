@@ -116,7 +116,7 @@ def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id
     answer = engine.recall(question, CANDIDATES, effort=settings.effort, min_chance=settings.min_chance)
     others = (hit for hit in answer if hit.memory.session_id is None or hit.memory.session_id != session_id)
     hits = tuple(islice(others, ANSWERS))
-    if answer.chance < MIN_FOUND or not hits:
+    if (answer.chance or 0.0) < MIN_FOUND or not hits:
         return ""
     return compose(replace(answer, hits=hits), settings.token_budget, tokens, engine.settings.zone).text
 
