@@ -93,7 +93,11 @@ class Drawer:
         while len(self._order) < count:
             self._order += self._dice.sample(self._scenes, len(self._scenes))
         chosen, self._order = self._order[:count], self._order[count:]
-        questions, memories, plain, own, right = [], [], [], [], []
+        questions: list[list[int]] = []
+        memories: list[list[int]] = []
+        plain: list[list[int]] = []
+        own: list[int] = []
+        right: list[list[int]] = []
         for scene in chosen:
             first, name = len(memories), self._dice.choice(self._names) if self._dice.random() < SPOKEN else ""
             dated = self._dice.random() < DATED
