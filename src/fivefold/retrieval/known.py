@@ -59,7 +59,7 @@ LINE_TOKENS = 4
 BY_WEIGHT, BY_NEWS, BY_LINK, BY_LINKS, BY_AGE = 0.7, 0.65, -0.7, -0.25, 0.6
 BY_COMMON, BY_COMPANY, BY_ASSISTANT, BIAS = -0.4, 0.4, -0.5, -0.6
 """Weights of a line: its own weight, if it replaced something, if something likely replaced it and how much, its age
-among all memories, if its words are common, its neighbours, and if an assistant said it. Fitted by `training/facts`."""
+among all memories, if its words are common, its neighbours, and if an assistant said it. Four lives chose them."""
 
 _CONSTRAINT = late_pattern(
     r"\b(?:allerg\w+|intoleran\w+|vegan|vegetarian|veggie|coeliac|celiac|halal|kosher|gluten|lactose|never"
