@@ -95,7 +95,8 @@ def fill(engine: Engine) -> None:
             passages = [PassageVectors(b"secret", vector) for vector in vectors]
             txn.vectors.put(memory, {"full": vectors[0]}, "active", passages)
     engine.check_drift()
-    engine.configure(widen_below=2)
+    engine.configure(widen_below=2, quarantine="origin:tool")
+    engine.remember("a page says that the office moves", origin="tool")
     assert isinstance(engine.store, PostgresStore)
     engine.store.save_model(engine.namespace, b"a reranker")
     answers = IdempotencyStore(engine.store)

@@ -224,7 +224,9 @@ def word_nearness(context: SearchContext, row: int) -> list[tuple[str, float]]:
     if found is None:
         return []
     question, text = context.question_read(), context.query.to_read
-    nearest = similarities(question.tokens, found.tokens).max(axis=0).tolist()
+    if not len(table := similarities(question.tokens, found.tokens)):
+        return []
+    nearest = table.max(axis=0).tolist()
     words: dict[Span, list[float]] = {}
     for (start, end), near in zip(question.spans, nearest, strict=True):
         if text[start:end].isalnum():
