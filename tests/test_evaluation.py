@@ -12,7 +12,7 @@ import pytest
 
 from fivefold.errors import InvalidInput
 from fivefold.evaluation import (
-    NOWHERE,
+    NO_RANK,
     Evaluation,
     Outcome,
     Question,
@@ -83,7 +83,7 @@ def test_place_share_and_freshness_of_an_answer() -> None:
     assert answered(question("current", "a", "s"), "a").fresh is True
     assert answered(question("list", "abcd"), "axb").cover == 0.5
     assert answered(question("list", "abcd"), "axb").fresh is None
-    assert answered(question("list", "z"), "abcdefghijz").rank == NOWHERE
+    assert answered(question("list", "z"), "abcdefghijz").rank == NO_RANK
 
 
 def test_figures_over_all_and_by_kind() -> None:

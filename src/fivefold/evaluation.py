@@ -49,11 +49,11 @@ COVER = "cover@10"
 COMPLETE = frozenset({"window", "list", "count", "event_date", "negation"})
 """Kinds of question whose answer is several memories, all of which should be found."""
 
-NOWHERE = 1_000_000_000
+NO_RANK = 1_000_000_000
 """The place of what is not found: beyond every depth."""
 
 BINS = 10
-JUDGED = 5
+JUDGED_HITS = 5
 """First hits of each question whose chances are compared with the truth."""
 
 
@@ -216,7 +216,7 @@ def outcome(question: Question, ranking: Sequence[str], found: bool | None, chan
 
 def place_of(ranking: Sequence[str], wanted: Iterable[str]) -> int:
     """The place of the first that is wanted, from 1; `hit@k` is whether it is at most k."""
-    return min((ranking.index(id) + 1 for id in wanted if id in ranking), default=NOWHERE)
+    return min((ranking.index(id) + 1 for id in wanted if id in ranking), default=NO_RANK)
 
 
 def chances_of(hits: Iterable[Hit]) -> tuple[float, ...]:
@@ -289,7 +289,7 @@ class Calibration(Value):
 
 def calibrate(outcomes: Iterable[Outcome]) -> Calibration | None:
     """Calibration over the first five hits of every question; None if no hit has a chance."""
-    pairs = [pair for each in outcomes for pair in list(zip(each.chances, each.right, strict=False))[:JUDGED]]
+    pairs = [pair for each in outcomes for pair in list(zip(each.chances, each.right, strict=False))[:JUDGED_HITS]]
     if not pairs:
         return None
     bins = []
@@ -373,7 +373,7 @@ def _miss(question: Question, outcome: Outcome, answer: Recall, texts: Mapping[s
     """The gravest fault of an answer; None if it is as expected."""
     if outcome.kind == NEVER:
         why = "nothing answers it, and the answer does not say so" if outcome.found is not False else ""
-    elif outcome.rank == NOWHERE:
+    elif outcome.rank == NO_RANK:
         why = f"not among the first {K}"
     elif outcome.found is False:
         why = f"at place {outcome.rank}, and refused as if nothing answered"

@@ -16,7 +16,7 @@ from fivefold.errors import InvalidInput
 from fivefold_bench import load as load_server
 from fivefold_bench import load as loads
 from fivefold_bench.load import Load, LoadReport, ServerFailed, Target, run_load, serving
-from fivefold_bench.load_client import MIX, Account, Client, EngineApi, Failed, HttpApi, Record, mix_of
+from fivefold_bench.load_client import MIX, Account, Client, EngineApi, HttpApi, OperationFailure, Record, mix_of
 from tests.support.toy_engine import toy
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ class Refusing(EngineApi):
 
     def add(self, record: Record) -> Sequence[str]:
         super().add(record)
-        raise Failed("POST: 503 gone", sure=False)
+        raise OperationFailure("POST: 503 gone", sure=False)
 
 
 def test_a_write_without_an_answer_is_an_error_and_neither_lost_nor_kept(mem: Engine) -> None:
@@ -128,7 +128,7 @@ def test_a_server_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 def test_where_nobody_answers_that_is_an_error() -> None:
     """Port 9 of this machine is not served."""
-    with pytest.raises(Failed, match="ConnectionRefusedError"):
+    with pytest.raises(OperationFailure, match="ConnectionRefusedError"):
         HttpApi("http://127.0.0.1:9", "default").recall("tea")
     assert Target("http://127.0.0.1:9").memory_mb() is None
 

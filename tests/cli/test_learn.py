@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.cli.learn import NEEDED, checkout, lines
+from fivefold.cli.learn import TRAINING_PACKAGES, checkout, lines
 from fivefold.errors import MissingExtra, NotFound
 from fivefold.learning.adaptation import NONE, Adaptation
 from fivefold.learning.reranker import NEVER
@@ -85,7 +85,7 @@ def test_weights_for_vectors_the_model_does_not_know_fall_back(
 def test_training_the_weights_without_its_packages_says_how_to_get_them(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in NEEDED:
+    for name in TRAINING_PACKAGES:
         monkeypatch.setitem(sys.modules, name, None)
     ran = command("train", "weights")
     assert (ran.code, ran.out) == (1, "")
@@ -101,7 +101,7 @@ def test_an_installed_package_says_where_the_training_code_is(tmp_path: Path, mo
     code = tmp_path / "training" / "weights" / "train.py"
     code.parent.mkdir(parents=True)
     code.touch()
-    monkeypatch.setitem(sys.modules, NEEDED[0], None)
+    monkeypatch.setitem(sys.modules, TRAINING_PACKAGES[0], None)
     with pytest.raises(MissingExtra):
         checkout()
 

@@ -98,7 +98,7 @@ class MaintenanceLaws(StoreFixtures):
     def test_a_move_that_stops_half_way_goes_on_where_it_stopped(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(rebuild, "BATCH", 10)
+        monkeypatch.setattr(rebuild, "BATCH_MEMORIES", 10)
         engine = opened(store)
         engine.remember_many([{"content": f"text number {i}", "id": f"t{i}"} for i in range(35)])
         before = answers(engine, "text number 7")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.designs import engram as noise
-from fivefold.designs.engram import SETTLED, AssociativeOptions, Threshold, attend, threshold
+from fivefold.designs.engram import SETTLED_COSINE, AssociativeOptions, Threshold, attend, threshold
 from fivefold.engine import Engine
 from fivefold.errors import RerankerError
 from fivefold.models.embedders import Matrix, unit
@@ -200,7 +200,7 @@ def test_e7_it_stops_where_it_has_settled(large: Matrix) -> None:
     hits = associate(reader, large[3], sharpness=1_000.0, steps=20)
     assert len(reader.read) < 20
     assert hits[0].row == 3
-    assert hits[0].score > SETTLED
+    assert hits[0].score > SETTLED_COSINE
 
 
 def test_e7_made_vectors_a_chain_reaches_past_the_cue() -> None:

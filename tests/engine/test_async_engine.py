@@ -17,7 +17,14 @@ import pytest
 
 import fivefold
 from fivefold.engine import async_engine as async_opening
-from fivefold.engine.async_engine import LENGTHY, READS, ROUTES, WRITES, AsyncEngine, AsyncGraph
+from fivefold.engine.async_engine import (
+    LENGTHY_THREADS,
+    READ_THREADS,
+    ROUTE_THREADS,
+    WRITE_THREADS,
+    AsyncEngine,
+    AsyncGraph,
+)
 from fivefold.engine.engine import Engine
 from fivefold.engine.opening import SharedStore
 from fivefold.writing.entity_graph import Graph
@@ -149,7 +156,7 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
             ticking.cancel()
             ids = [f"{number}-{step}" for number in range(TASKS) for step in range(3)]
             assert await mem.stored_ids(ids) == set(ids)
-            assert threads() - before <= READS + WRITES + LENGTHY + ROUTES
+            assert threads() - before <= READ_THREADS + WRITE_THREADS + LENGTHY_THREADS + ROUTE_THREADS
             assert all(finding.ok for finding in await mem.doctor())
 
     asyncio.run(main())
@@ -170,7 +177,7 @@ def test_many_users_share_the_threads_of_one_store(store_path: str) -> None:
             assert (await users[0].get("tea")).content == "I take tea", "the store stays open"
             assert await store.delete_namespace("user 0") == 1
             assert len(await store.namespaces()) == TASKS - 1
-            assert threads() - before <= READS + WRITES + LENGTHY + ROUTES
+            assert threads() - before <= READ_THREADS + WRITE_THREADS + LENGTHY_THREADS + ROUTE_THREADS
         with pytest.raises(fivefold.StoreClosed):
             await users[1].get("tea")
 
@@ -184,14 +191,14 @@ def test_reads_go_on_while_all_writes_wait(store_path: str) -> None:
         async with await fivefold.aopen(store_path, embedder=gate) as mem:
             await mem.remember("tea", id="tea")
             gate.open.clear()
-            writes = [asyncio.create_task(mem.remember(f"note {number}")) for number in range(3 * WRITES)]
+            writes = [asyncio.create_task(mem.remember(f"note {number}")) for number in range(3 * WRITE_THREADS)]
             while not gate.began.acquire(blocking=False):
                 await asyncio.sleep(0.001)
             assert (await mem.get("tea")).content == "tea"
             assert (await mem.stats()).memories == 1
             gate.open.set()
             await asyncio.gather(*writes)
-            assert (await mem.stats()).memories == 1 + 3 * WRITES
+            assert (await mem.stats()).memories == 1 + 3 * WRITE_THREADS
 
     run(main())
 
@@ -203,11 +210,14 @@ def test_a_cancelled_write_is_whole_or_absent_and_the_engine_goes_on(store_path:
     async def main() -> None:
         gate = Gate()
         async with await fivefold.aopen(store_path, embedder=gate) as mem:
-            begun = [asyncio.create_task(mem.remember_many(batch(number))) for number in range(WRITES)]
+            begun = [asyncio.create_task(mem.remember_many(batch(number))) for number in range(WRITE_THREADS)]
             for _ in begun:
                 while not gate.began.acquire(blocking=False):
                     await asyncio.sleep(0.001)
-            waiting = [asyncio.create_task(mem.remember_many(batch(number))) for number in range(WRITES, WRITES + 3)]
+            waiting = [
+                asyncio.create_task(mem.remember_many(batch(number)))
+                for number in range(WRITE_THREADS, WRITE_THREADS + 3)
+            ]
             await asyncio.sleep(0.01)
             for task in (*begun, *waiting):
                 task.cancel()
@@ -217,9 +227,9 @@ def test_a_cancelled_write_is_whole_or_absent_and_the_engine_goes_on(store_path:
             await mem.remember("after", id="after")
             assert (await mem.get("after")).content == "after"
         with toy(store_path) as engine:
-            for number in range(WRITES):
+            for number in range(WRITE_THREADS):
                 assert len(engine.stored_ids(ids(number))) == 5, "what had begun is whole"
-            for number in range(WRITES, WRITES + 3):
+            for number in range(WRITE_THREADS, WRITE_THREADS + 3):
                 assert engine.stored_ids(ids(number)) == set(), "what had not begun is absent"
             assert all(finding.ok for finding in engine.doctor())
 

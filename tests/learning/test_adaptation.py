@@ -22,7 +22,7 @@ from fivefold.learning.adaptation import (
     NO_DECAY,
     NONE,
     OVER_CANDIDATES,
-    STEP,
+    STEP_SIZE,
     Adaptation,
     QueryDecay,
     ShownHit,
@@ -56,7 +56,7 @@ def test_d12_the_first_step_by_hand() -> None:
     """Two hits of equal score; the second is used. Its chance is 2^−½ / (1 + 2^−½) = √2 − 1."""
     shown = [ShownHit(1, 0, 0, False), ShownHit(0, 1, 0, True)]
     after = learn(NONE, Weights(0.5, 0.5, 0.0), shown, NOW)
-    moved = STEP * 6 * (2 - sqrt(2)) * 0.5
+    moved = STEP_SIZE * 6 * (2 - sqrt(2)) * 0.5
     assert after.offsets == pytest.approx((-moved, moved, 0))
     assert (after.count, after.gain, after.updated_at) == (1, 0.0, NOW)
     assert after.steepness == pytest.approx(NONE.steepness)

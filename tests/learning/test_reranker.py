@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.reranker import (
-    HIDDEN,
+    FEATURES_VERSION,
+    HIDDEN_UNITS,
     NAMES,
     NEVER,
-    VERSION,
     Figures,
     FileRerankerStore,
     LearnedReranker,
@@ -63,9 +63,9 @@ def ranker(trust: float = 1.0, **changes: object) -> Ranker:
     tensors = {
         "mean": np.zeros(len(NAMES)),
         "spread": np.ones(len(NAMES)),
-        "inner": np.zeros((len(NAMES), HIDDEN)),
-        "bias": np.zeros(HIDDEN),
-        "outer": np.zeros(HIDDEN),
+        "inner": np.zeros((len(NAMES), HIDDEN_UNITS)),
+        "bias": np.zeros(HIDDEN_UNITS),
+        "outer": np.zeros(HIDDEN_UNITS),
         "trust": np.asarray(trust),
     }
     return Ranker({**tensors, **{name: np.asarray(value, dtype=float) for name, value in changes.items()}})
@@ -73,9 +73,9 @@ def ranker(trust: float = 1.0, **changes: object) -> Ranker:
 
 def liking(feature: str, strength: float = 3.0, trust: float = 1.0) -> Ranker:
     """A network that likes whatever has this feature."""
-    inner = np.zeros((len(NAMES), HIDDEN))
+    inner = np.zeros((len(NAMES), HIDDEN_UNITS))
     inner[NAMES.index(feature), 0] = 1.0
-    outer = np.zeros(HIDDEN)
+    outer = np.zeros(HIDDEN_UNITS)
     outer[0] = strength
     return ranker(trust, inner=inner, outer=outer)
 
@@ -276,9 +276,9 @@ def test_E5_a_log_of_the_first_version_gives_its_ten_features() -> None:
 
 
 def test_another_version_or_a_broken_row_is_left_alone() -> None:
-    whole = bytes([VERSION]) + bytes(4 * (1 + len(NAMES)))
+    whole = bytes([FEATURES_VERSION]) + bytes(4 * (1 + len(NAMES)))
     assert unpack_features(whole) is not None
-    assert unpack_features(bytes([VERSION + 1]) + whole[1:]) is None
+    assert unpack_features(bytes([FEATURES_VERSION + 1]) + whole[1:]) is None
     assert unpack_features(whole[:-1]) is None
     assert unpack_features(b"") is None
     assert unpack_features(None) is None

@@ -16,7 +16,15 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.learning import training
-from fivefold.learning.reranker import HIDDEN, NAMES, NEVER, VERSION, Verdict, learned_reranker, reranker_store
+from fivefold.learning.reranker import (
+    FEATURES_VERSION,
+    HIDDEN_UNITS,
+    NAMES,
+    NEVER,
+    Verdict,
+    learned_reranker,
+    reranker_store,
+)
 from fivefold.learning.training import (
     BackgroundTraining,
     Lesson,
@@ -60,9 +68,9 @@ def lesson(used: list[int], size: int = 4) -> Lesson:
 
 def quiet() -> dict[str, np.ndarray]:
     return {
-        "inner": np.zeros((len(NAMES), HIDDEN)),
-        "bias": np.zeros(HIDDEN),
-        "outer": np.zeros(HIDDEN),
+        "inner": np.zeros((len(NAMES), HIDDEN_UNITS)),
+        "bias": np.zeros(HIDDEN_UNITS),
+        "outer": np.zeros(HIDDEN_UNITS),
         "trust": np.asarray(0.0),
     }
 
@@ -157,7 +165,7 @@ def test_a_model_that_turns_the_order_around_wins_only_where_that_is_liked() -> 
 
 
 def test_what_was_refused_counts_less_than_the_rest() -> None:
-    blob = bytes([VERSION]) + np.zeros((3, 1 + len(NAMES)), "<f4").tobytes()
+    blob = bytes([FEATURES_VERSION]) + np.zeros((3, 1 + len(NAMES)), "<f4").tobytes()
     shown = ("a", "b", "c")
 
     def flags(used: set[str], refused: set[str]) -> list[bool] | None:
@@ -170,8 +178,8 @@ def test_what_was_refused_counts_less_than_the_rest() -> None:
 
 
 def test_feedback_that_teaches_nothing_is_left_out() -> None:
-    blob = bytes([VERSION]) + np.zeros((2, 1 + len(NAMES)), "<f4").tobytes()
-    infinite = bytes([VERSION]) + np.full((2, 1 + len(NAMES)), np.inf, "<f4").tobytes()
+    blob = bytes([FEATURES_VERSION]) + np.zeros((2, 1 + len(NAMES)), "<f4").tobytes()
+    infinite = bytes([FEATURES_VERSION]) + np.full((2, 1 + len(NAMES)), np.inf, "<f4").tobytes()
 
     def taught(used: set[str], features: bytes | None = blob) -> bool:
         return lesson_of(Feedback("r", ("a", "b"), frozenset(used), features)) is not None
@@ -181,7 +189,7 @@ def test_feedback_that_teaches_nothing_is_left_out() -> None:
     assert not taught(set())
     assert not taught({"a"}, None)
     assert not taught({"a"}, b"")
-    assert not taught({"a"}, bytes([VERSION + 1]) + blob[1:])
+    assert not taught({"a"}, bytes([FEATURES_VERSION + 1]) + blob[1:])
     assert not taught({"a"}, blob[:-4])
     assert not taught({"a"}, infinite)
 

@@ -130,6 +130,6 @@ def test_the_list_goes_on_through_older_memories(tmp_path: Path) -> None:
 
 
 def test_of_a_long_conversation_the_last_turns_are_read(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "TURNS", 1)
+    monkeypatch.setattr(resources, "MAX_TURNS", 1)
     with within(store) as talk:
         assert [turn["id"] for turn in read(talk, "fivefold://default/sessions/monday")] == ["nod"]

@@ -21,7 +21,7 @@ from fivefold.models.rerankers import (
     MAX_MEMORY_TOKENS,
     MAX_QUESTION_TOKENS,
     FastEmbedReranker,
-    Hosted,
+    HostedReranker,
     Local,
     Scores,
     SentenceTransformersReranker,
@@ -313,7 +313,7 @@ def passages(*scores: float) -> list[Passage]:
 
 
 def asked(name: str, *scores: float, patience: float = 30.0) -> list[float]:
-    return Hosted(name, "big").scores("which?", passages(*scores), patience)
+    return HostedReranker(name, "big").scores("which?", passages(*scores), patience)
 
 
 @every_service
@@ -323,7 +323,9 @@ def test_scores_come_in_the_order_of_the_passages(service: Service, name: str) -
 
 @every_service
 def test_the_request_has_the_shape_of_the_service(service: Service, name: str) -> None:
-    Hosted(name, "big").scores("which?", [Passage("Ann: tea 0.4"), Passage("Bo: no 0.1", "Ann: coffee? 0.3")], 30)
+    HostedReranker(name, "big").scores(
+        "which?", [Passage("Ann: tea 0.4"), Passage("Bo: no 0.1", "Ann: coffee? 0.3")], 30
+    )
     (path, key, body), limit = service.asked[0], SHAPES[name][1]
     assert (path, key) == ("/api/rerank", "Bearer local-key")
     assert body == {
@@ -452,7 +454,7 @@ def test_an_address_that_is_none_is_a_reranker_error(
 def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fivefold.models.rerankers.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"reranker jina:big needs .* pip install 'fivefold\[rerank\]'"):
-        Hosted("jina", "big")
+        HostedReranker("jina", "big")
 
 
 # Cross-encoders of other packages: the extra that is missing, and small stand-ins for the packages themselves.

@@ -17,10 +17,10 @@ from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.shipped import (
     _START,
     _SUM,
+    FILE_FORMAT,
     FOLDER,
     MAGIC,
     SUMS,
-    VERSION,
     BadModel,
     Contents,
     digest_of,
@@ -98,13 +98,13 @@ def test_a_cut_file_is_noticed(length: int) -> None:
 @given(st.binary(max_size=60), st.integers(0, 2**32 - 1))
 def test_any_bytes_with_a_right_checksum_are_no_model(body: bytes, length: int) -> None:
     with pytest.raises(BadModel):
-        unpack(with_sum(_START.pack(MAGIC, VERSION, length) + body))
+        unpack(with_sum(_START.pack(MAGIC, FILE_FORMAT, length) + body))
 
 
 @given(VALUES, st.binary(max_size=24))
 def test_any_header_with_a_right_checksum_is_a_model_or_no_model(tensors: Any, body: bytes) -> None:
     header = json.dumps({"name": "x", "pin": "y", "dimension": 2, "tensors": tensors}).encode()
-    data = with_sum(_START.pack(MAGIC, VERSION, len(header)) + header + body)
+    data = with_sum(_START.pack(MAGIC, FILE_FORMAT, len(header)) + header + body)
     assert len(data) > _SUM
     found = value_or_none(unpack, data, refusal=BadModel)
     assert found is None or sum(tensor.size for tensor in found.tensors.values()) == len(body) // 2

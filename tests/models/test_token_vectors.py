@@ -10,7 +10,7 @@ import pytest
 from fivefold.errors import EmbedderError
 from fivefold.models.bert import MAX_TOKENS
 from fivefold.models.embedders import (
-    BLOCK,
+    BLOCK_TOKENS,
     Progress,
     best_matches,
     gives_tokens,
@@ -202,7 +202,7 @@ def test_extreme_rows_survive(row: Matrix) -> None:
     assert np.allclose(unpack(pack(rows), DIMENSION), rows, atol=1e-6)
 
 
-@pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+@pytest.mark.parametrize("count", [0, 1, BLOCK_TOKENS - 1, BLOCK_TOKENS, BLOCK_TOKENS + 1, 3 * BLOCK_TOKENS + 7])
 def test_similarities_are_those_of_the_unpacked_vectors(count: int) -> None:
     packed, question = pack(unit_rows(count)), unit_rows(9, seed=1)
     expected = unpack(packed, DIMENSION) @ question.T

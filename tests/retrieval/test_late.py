@@ -11,7 +11,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.protocols import SearchContext
-from fivefold.retrieval.routes.late import SHARE, SPREAD, late_scores, lucky_gain
+from fivefold.retrieval.routes.late import LUCK_SHARE, SCORE_DEVIATION, late_scores, lucky_gain
 from fivefold.values.recall import Recall
 from fivefold.values.vectors import QuestionReading
 from tests.conformance.vectors import WordVectors
@@ -79,9 +79,9 @@ def test_a_long_text_is_one_hit_and_not_found_for_being_long(boathouse: Engine) 
 
 
 def test_more_passages_are_lowered_by_what_the_best_of_many_gains() -> None:
-    assert lucky_gain(1, SPREAD) == 0.0
-    assert lucky_gain(8, 0.1) == pytest.approx(SHARE * 0.1 * sqrt(2 * log(8)))
-    gains = [lucky_gain(count, SPREAD) for count in range(1, 40)]
+    assert lucky_gain(1, SCORE_DEVIATION) == 0.0
+    assert lucky_gain(8, 0.1) == pytest.approx(LUCK_SHARE * 0.1 * sqrt(2 * log(8)))
+    gains = [lucky_gain(count, SCORE_DEVIATION) for count in range(1, 40)]
     assert all(first < second for first, second in pairwise(gains))
 
 

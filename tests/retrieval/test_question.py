@@ -13,7 +13,7 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.understand import entities
 from fivefold.retrieval.understand.entities import prior
-from fivefold.retrieval.understand.question import LONGEST, written_out
+from fivefold.retrieval.understand.question import MAX_TURN_CHARACTERS, written_out
 from fivefold.text.lexemes import lexemes
 from fivefold.text.names import RELATIVES, ROLE_OF
 from fivefold.values.query import EntityRef
@@ -393,7 +393,7 @@ def test_without_turns_before_nothing_is_written(friends: Engine) -> None:
 
 
 def test_a_long_turn_is_cut() -> None:
-    assert len(written_out("how is it?", (), ("word " * 500,))) <= LONGEST + len(" how is it?")
+    assert len(written_out("how is it?", (), ("word " * 500,))) <= MAX_TURN_CHARACTERS + len(" how is it?")
 
 
 def test_the_words_of_the_reading_are_searched(friends: Engine) -> None:

@@ -17,7 +17,7 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
-from fivefold.retrieval.routes.searches import DECIDES, Lexical
+from fivefold.retrieval.routes.searches import WINDOW_FACTOR, Lexical
 from fivefold.stores.records import NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.memory import Record
 from fivefold.values.recall import Recall
@@ -371,7 +371,7 @@ def test_a_time_without_a_subject_weighs_more_than_one_with_it(diary: Engine) ->
     route = next(part for part in alone.plan.routes if part.route == "window")
     assert [demand.decides for demand in alone.query.demands if demand.kind == "window"] == [True]
     assert [demand.decides for demand in subject.query.demands if demand.kind == "window"] == [False]
-    assert [item.weight for item in evidence(alone).values()] == pytest.approx([DECIDES * route.weight] * 3)
+    assert [item.weight for item in evidence(alone).values()] == pytest.approx([WINDOW_FACTOR * route.weight] * 3)
     assert [item.weight for item in evidence(subject).values()] == pytest.approx([route.weight] * 3)
 
 

@@ -17,7 +17,7 @@ import apsw
 import pytest
 
 import fivefold
-from fivefold.service.audit import BATCH, READS, Audit
+from fivefold.service.audit import BATCH_ENTRIES, READS, Audit
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
@@ -309,7 +309,7 @@ def test_what_cannot_be_written_now_is_not_tried_without_pause(store: Store, mon
 
     monkeypatch.setattr(store.audit, "add", full)
     audit = Audit(store)
-    for _ in range(2 * BATCH):
+    for _ in range(2 * BATCH_ENTRIES):
         audit.note(BOT, "recall", "a")
     assert tries.acquire(timeout=60)
     assert not all(tries.acquire(timeout=0.2) for _ in range(3))

@@ -28,7 +28,7 @@ from fivefold.service.idempotency import (
 )
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
-from fivefold.stores.sql.admin import FEW
+from fivefold.stores.sql.admin import MAX_SINGLE_SEARCHES
 from fivefold.values.times import utc_now
 from tests.conformance.store_pair import opened as on
 from tests.support.own_database import opened
@@ -285,7 +285,7 @@ def test_a_killed_process_leaves_its_request_to_be_done(location: str, store: St
 # forgetting
 
 
-@pytest.mark.parametrize("others", [0, FEW])
+@pytest.mark.parametrize("others", [0, MAX_SINGLE_SEARCHES])
 def test_a_forgotten_memory_is_in_no_kept_answer(answers: IdempotencyStore, store: Store, others: int) -> None:
     """Alone, or with all the turns of its session."""
     engine = on(store, "work")

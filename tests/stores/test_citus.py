@@ -110,7 +110,7 @@ def test_all_tables_lie_together_and_none_on_the_coordinator(spread: str) -> Non
 
 
 def test_a_second_time_changes_nothing(spread: str) -> None:
-    assert distributed(spread, shards=8) == citus.Distributed(SHARDS, ())
+    assert distributed(spread, shards=8) == citus.Distribution(SHARDS, ())
 
 
 def test_every_statement_of_every_recall_asks_one_shard(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

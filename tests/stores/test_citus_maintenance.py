@@ -71,7 +71,7 @@ def test_rebalancing_moves_shards_while_all_goes_on(cluster: Server) -> None:
         assert all(finding.ok for finding in engine.doctor())
         with store.administration() as connection:
             again = citus.start_rebalance(connection, store.location, store.options)
-        assert again == citus.Rebalanced(None, "balanced", 0, 0)
+        assert again == citus.RebalanceRun(None, "balanced", 0, 0)
 
 
 def _crowd(connection: Any, address: str) -> None:

@@ -52,7 +52,7 @@ class ManyRows(FilterLaws):
 
     @pytest.fixture(autouse=True)
     def _many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(kept_rows, "FEW", 0)
+        monkeypatch.setattr(kept_rows, "MAX_FEW_ROWS", 0)
 
 
 class TestManyRowsOfAFile(ManyRows):

@@ -47,7 +47,7 @@ def test_scoring_few_documents_finds_what_scoring_all_would(
     for _ in range(25):
         words = lexemes(" ".join(chance.choices(VOCABULARY, WEIGHTS, k=chance.randint(1, 14))))
         for keep in (Filter(), Filter(("event",))):
-            monkeypatch.setattr(lexical, "FEW", 10 * DOCUMENTS * len(VOCABULARY))
+            monkeypatch.setattr(lexical, "FIRST_DOCUMENTS", 10 * DOCUMENTS * len(VOCABULARY))
             every = reader.search.lexical(words, depth, keep)
-            monkeypatch.setattr(lexical, "FEW", few)
+            monkeypatch.setattr(lexical, "FIRST_DOCUMENTS", few)
             assert reader.search.lexical(words, depth, keep) == every

@@ -14,7 +14,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores.postgres import connection
-from fivefold.stores.postgres.citus import Distributed, distribute
+from fivefold.stores.postgres.citus import Distribution, distribute
 from fivefold.stores.postgres.store import PostgresStore
 from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
@@ -44,7 +44,7 @@ def store_of(engine: Engine) -> PostgresStore:
     return engine.store
 
 
-def distributed(location: str, shards: int = SHARDS) -> Distributed:
+def distributed(location: str, shards: int = SHARDS) -> Distribution:
     """Spread the store at a location over the nodes; it is made if it is not there."""
     store = PostgresStore(location)
     try:

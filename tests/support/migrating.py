@@ -10,7 +10,7 @@ import pytest
 
 import fivefold
 from fivefold.stores import open_store
-from fivefold.transfer.migrate import Migrated, migrate
+from fivefold.transfer.migrate import Migration, migrate
 
 ODD = "wörk / 'quoted' \"it\"; DROP TABLE memories -- 日本 🎉"
 QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
@@ -32,7 +32,7 @@ def make_namespace(path: str, name: str) -> None:
         pass
 
 
-def checksums(moved: list[Migrated]) -> dict[str, str]:
+def checksums(moved: list[Migration]) -> dict[str, str]:
     return {item.namespace: item.checksum for item in moved}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.display import SHOWN, brief, escaped, visible
+from fivefold.text.display import BRIEF_CHARACTERS, brief, escaped, visible
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_json_loses_nothing(text: str) -> None:
 @given(st.text(max_size=2_000))
 def test_a_brief_text_is_one_short_line(text: str) -> None:
     line = brief(text)
-    assert len(line) <= SHOWN
+    assert len(line) <= BRIEF_CHARACTERS
     assert "\n" not in line
     assert brief(text, full=True) == visible(text)

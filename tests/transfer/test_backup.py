@@ -122,7 +122,7 @@ WRITER = textwrap.dedent("""
 def test_a_backup_under_writers_holds_all_that_was_confirmed_before(
     store_path: str, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fivefold.transfer.backup.PAGES", 3)
+    monkeypatch.setattr("fivefold.transfer.backup.STEP_PAGES", 3)
     said: list[str] = []
     names = ("anna", "boris")
     writers = [

@@ -461,7 +461,7 @@ def test_a_read_only_source_is_enough_and_a_read_only_target_is_not(lived: str, 
 
 def test_reading_may_begin_anywhere(lived: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every table of every store, also where a read ends just behind it."""
-    monkeypatch.setattr("fivefold.stores.postgres.store.CHUNK", 7)
+    monkeypatch.setattr("fivefold.stores.postgres.store.CHUNK_ROWS", 7)
     migrate(lived, target, ["default"])
     for location in (lived, target):
         with closing(open_store(location)) as store, store.snapshot("default") as look:

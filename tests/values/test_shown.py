@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.values.explain import (
-    LONG,
+    LONG_CHARACTERS,
     excerpt,
     mark_question,
     mark_words,
@@ -121,7 +121,7 @@ def test_of_a_long_text_that_was_not_compared_the_beginning_is_shown() -> None:
     text = FILLER * 100
     start, end = shown_span(text, None)
     assert start == 0
-    assert 0 < end < LONG < len(text)
+    assert 0 < end < LONG_CHARACTERS < len(text)
     assert [part.text for part in marked_passage(text, None)][-1] == " …"
 
 

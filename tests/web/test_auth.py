@@ -14,7 +14,7 @@ from starlette.types import Message
 from fivefold.service.service import Service, open_service
 from fivefold.values.access import HERE
 from fivefold.web.app import create_app
-from fivefold.web.auth import COOKIE, FORWARDED
+from fivefold.web.auth import COOKIE, PROXY_HEADERS
 from fivefold.web.security import Sites
 from tests.support.web_requests import sent
 from tests.web.conftest import UNLIMITED, asking
@@ -49,7 +49,7 @@ def test_another_machine_always_needs_a_key(fresh: Service, address: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "header", [*FORWARDED, "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "cf-connecting-ip"]
+    "header", [*PROXY_HEADERS, "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "cf-connecting-ip"]
 )
 def test_what_comes_through_a_proxy_does_not_come_from_this_machine(fresh: Service, header: str) -> None:
     with asking(fresh) as client:

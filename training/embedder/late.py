@@ -12,7 +12,7 @@ from model import Reading
 from torch import Tensor
 
 from fivefold.models.bert import word_pieces
-from fivefold.models.embedders import LEVELS
+from fivefold.models.embedders import CODE_LEVELS
 from fivefold.models.embedders.fivefold_minilm import PassageTokenizer
 
 BYTE = 255
@@ -53,7 +53,7 @@ def gather_tokens(tokens: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
 def four_bits(vectors: Tensor) -> Tensor:
     """The vectors as the store gives them back; gradients pass as if nothing had been rounded."""
     exact = vectors.detach().float()
-    scale = (exact.abs().amax(-1, keepdim=True) * BYTE).ceil().clamp(1, BYTE) / (BYTE * LEVELS)
+    scale = (exact.abs().amax(-1, keepdim=True) * BYTE).ceil().clamp(1, BYTE) / (BYTE * CODE_LEVELS)
     near = (exact / scale).round() * scale
     return vectors + (near.to(vectors.dtype) - vectors).detach()
 

@@ -11,7 +11,7 @@ from training.weights.lists import Lists
 from training.weights.network import WeightNetwork
 
 from fivefold.models.shipped import Contents, pack
-from fivefold.models.weights import CURVES, MAX_LOG_LIFE, SEEN, TIMES, WIDTH, WIDTHS
+from fivefold.models.weights import CANDIDATE_INPUTS, CURVES, HEAD_WIDTH, MAX_LOG_LIFE, TIME_INPUTS, WIDTHS
 
 SHARE = 0.02
 """What the lists count next to the loss of the weights."""
@@ -27,10 +27,12 @@ class Heads(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.decay = nn.ModuleDict({"1": nn.Linear(WIDTHS[2] + TIMES, WIDTH), "2": nn.Linear(WIDTH, len(CURVES) + 1)})
-        self.token = nn.Linear(WIDTHS[2] + SEEN, WIDTH)
-        self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(3))
-        self.descriptors = nn.Parameter(torch.zeros(3, WIDTH))
+        self.decay = nn.ModuleDict(
+            {"1": nn.Linear(WIDTHS[2] + TIME_INPUTS, HEAD_WIDTH), "2": nn.Linear(HEAD_WIDTH, len(CURVES) + 1)}
+        )
+        self.token = nn.Linear(WIDTHS[2] + CANDIDATE_INPUTS, HEAD_WIDTH)
+        self.query, self.key, self.value = (nn.Linear(HEAD_WIDTH, HEAD_WIDTH, bias=False) for _ in range(3))
+        self.descriptors = nn.Parameter(torch.zeros(3, HEAD_WIDTH))
 
     def curves(self, hidden: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
         """The chance of each curve, and the logarithm of the half-life in the question's unit."""
@@ -43,10 +45,10 @@ class Heads(nn.Module):
         mean = (signals * shown).sum(1, keepdim=True) / shown.sum(1, keepdim=True)
         state = hidden.unsqueeze(1).expand(-1, signals.shape[1], -1)
         tokens = torch.relu(self.token(torch.cat([state, signals, signals - mean], dim=2)))
-        looks = self.query(tokens) @ self.key(tokens).transpose(1, 2) / WIDTH**0.5
+        looks = self.query(tokens) @ self.key(tokens).transpose(1, 2) / HEAD_WIDTH**0.5
         looks = looks.masked_fill(mask.unsqueeze(1) == 0, -1e9)
         tokens = tokens + torch.softmax(looks, dim=2) @ self.value(tokens)
-        logits = tokens @ self.descriptors.T / WIDTH**0.5 + torch.log(weights.clamp_min(1e-9)).unsqueeze(1)
+        logits = tokens @ self.descriptors.T / HEAD_WIDTH**0.5 + torch.log(weights.clamp_min(1e-9)).unsqueeze(1)
         return torch.softmax(logits, dim=2)
 
 

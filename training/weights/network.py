@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from fivefold.models.weights.features import COUNT
+from fivefold.models.weights.features import FEATURE_COUNT
 
 Array = npt.NDArray[np.float32]
 
@@ -60,7 +60,7 @@ class WeightNetwork(nn.Module):
         super().__init__()
         self.add_module("1", Layer(dimension, 256))
         self.add_module("2", Layer(256, 64))
-        self.add_module("3", Layer(64 + COUNT, 32))
+        self.add_module("3", Layer(64 + FEATURE_COUNT, 32))
         self.add_module("4", Last(32, 3))
 
     def forward(self, vectors: Tensor, features: Tensor) -> Tensor:

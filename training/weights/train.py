@@ -21,7 +21,7 @@ from training.weights.network import EPOCHS, Examples, predicted, trained
 
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FILE
-from fivefold.models.weights.features import COUNT
+from fivefold.models.weights.features import FEATURE_COUNT
 from fivefold.text.display import bar
 
 SHIPPED = Path("src/fivefold/models/data/weights.bin")
@@ -48,7 +48,7 @@ def train(choice: str, path: Path, *, seed: int = SEED, epochs: int = EPOCHS, sh
         network = trained(whole[seen], seed, epochs, lambda epoch, loss: advance(1), further)
     network = rounded(network)
     model = embedder(choice)
-    graph = to_onnx(network, model.dimension, COUNT, OUT / "weights.onnx")
+    graph = to_onnx(network, model.dimension, FEATURE_COUNT, OUT / "weights.onnx")
     to_binary(graph, NAME, model.pin, model.dimension, path)
     save_heads(further.heads, HEADS, NAME, path.with_name(FILE))
     return {

@@ -43,7 +43,7 @@ from fivefold_bench.data import Dataset
 from fivefold_bench.jsonl import dataset_of
 from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, rounded, spread, write_questions
 from fivefold_bench.run import Run, run_contestants
-from fivefold_bench.scores import Ablation, Measured, Numbers, worth_of
+from fivefold_bench.scores import Ablation, MetricSet, Numbers, worth_of
 from fivefold_bench.suites import chosen, measure_suites
 
 Part = Literal["choose", "report", "all"]
@@ -223,7 +223,7 @@ PLAIN = ("dense", "recipe:dense")
 """Plain vectors, without the engine and by its recipe of one route, which the reference is compared with."""
 
 EVERYONE = ",".join((*BASELINES, PLAIN[1], *RACED))
-MEASURED = Measured(("hit@1", "hit@5", "cover@10"), tested="hit@1")
+EVERYDAY_METRICS = MetricSet(("hit@1", "hit@5", "cover@10"), tested="hit@1")
 
 Outcomes = Mapping[str, Sequence[Outcome]]
 """The outcome of every question, by contestant."""
@@ -257,7 +257,7 @@ def run_everyday(
             name: {each.question: each.scores() for each in every if each.kind != NEVER}
             for name, every in outcomes.items()
         }
-        ablation = worth_of(whole.name, whole.recipe, scores, reasons, options.seed or 0, MEASURED)
+        ablation = worth_of(whole.name, whole.recipe, scores, reasons, options.seed or 0, EVERYDAY_METRICS)
         run = replace(run, contestants=tuple(contestants))
     results = collect(run, outcomes, options.seed, notes, ablation)
     linked = measure_changes(shipped_cases(part), options.embedder, progress) if changes else []

@@ -45,7 +45,7 @@ RARE = ("SessionStart", "sessionStart", "PreCompact", "preCompact", "SessionEnd"
 BASELINE = "baseline: python alone"
 
 
-class _Pinned(VariedSample):
+class _PinnedSample(VariedSample):
     """Vectors without a model's cost, under the pin of the model by which the resident process reads questions."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ def measure_hooks(size: int, rounds: int, progress: bool = False) -> list[Measur
         (project.folder / ".git").mkdir(parents=True)
         project.state.save_settings(HookSettings(store=str(Path(folder) / "memory.db"), min_chance=0.0))
         store = SqliteStore(project.state.settings().store)
-        with Engine(store, namespace_of(str(project.folder)), embedder=_Pinned()) as engine:
+        with Engine(store, namespace_of(str(project.folder)), embedder=_PinnedSample()) as engine:
             engine.configure(find_changes=False, find_repeats=False)
             write_rate(engine, size, progress)
         try:

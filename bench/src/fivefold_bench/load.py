@@ -30,7 +30,17 @@ from fivefold.text.display import bar
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
 from fivefold.values.times import new_id
-from fivefold_bench.load_client import Account, Client, EngineApi, Failed, HttpApi, LoadApi, meet, meet_at, run_client
+from fivefold_bench.load_client import (
+    Account,
+    Client,
+    EngineApi,
+    HttpApi,
+    LoadApi,
+    OperationFailure,
+    meet,
+    meet_at,
+    run_client,
+)
 
 # The server under load: a new one in its own process, or one that is already running.
 
@@ -209,7 +219,7 @@ def _target(load: Load, location: str) -> Iterator[Target]:
             return
         with serving(location, load.embedder, load.workers) as target:
             yield target
-    except Failed as error:
+    except OperationFailure as error:
         raise ServerFailed(f"{(load.url or 'the server').rstrip('/')} does not answer as it should: {error}") from None
 
 

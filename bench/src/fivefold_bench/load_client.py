@@ -27,7 +27,7 @@ Record = Mapping[str, Any]
 TIMEOUT_S = 120
 
 
-class Failed(Exception):
+class OperationFailure(Exception):
     """An operation that did not succeed; `sure` tells whether it surely changed nothing."""
 
     def __init__(self, message: str, sure: bool) -> None:
@@ -35,7 +35,7 @@ class Failed(Exception):
         self.sure = sure
 
 
-class Gone(Failed):
+class Gone(OperationFailure):
     """The memory or recall does not exist."""
 
 
@@ -124,15 +124,15 @@ class HttpApi:
             content = answer.read()
         except (OSError, HTTPException) as error:
             self._connection.close()
-            raise Failed(f"{method}: {type(error).__name__}: {error}", sure=False) from None
+            raise OperationFailure(f"{method}: {type(error).__name__}: {error}", sure=False) from None
         if answer.status >= 400:
             message = content.decode("utf-8", "replace")[:300]
-            kind = Gone if answer.status == 404 else Failed
+            kind = Gone if answer.status == 404 else OperationFailure
             raise kind(f"{method}: {answer.status} {message}", sure=answer.status < 500)
         try:
             return json.loads(content) if content else None
         except ValueError:
-            raise Failed(f"{method}: the answer is not JSON", sure=False) from None
+            raise OperationFailure(f"{method}: the answer is not JSON", sure=False) from None
 
 
 LoadApi = EngineApi | HttpApi
@@ -214,7 +214,7 @@ class Client:
         start = perf_counter()
         try:
             act()
-        except (Failed, FivefoldError) as error:
+        except (OperationFailure, FivefoldError) as error:
             if operation == "used" and isinstance(error, Gone | NotFound):
                 self.account.too_late += 1
             else:
@@ -250,7 +250,7 @@ class Client:
     def _write(self, records: list[dict[str, Any]]) -> None:
         try:
             stored = self._api.add(records[0]) if len(records) == 1 else self._api.batch(records)
-        except Failed as error:
+        except OperationFailure as error:
             self.account.unsure.update(() if error.sure else [record["id"] for record in records])
             raise
         self.account.written.update(stored)
@@ -260,7 +260,7 @@ class Client:
         id = self._mine.pop(self._chance.randrange(len(self._mine)))
         try:
             self._api.forget(id)
-        except Failed as error:
+        except OperationFailure as error:
             if not error.sure:
                 self.account.unsure.add(id)
             raise

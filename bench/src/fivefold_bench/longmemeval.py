@@ -59,7 +59,7 @@ class StoredSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HaystackQuestion:
     """A question with the sessions it is asked of; one that none of them answers has nothing relevant."""
 
     question: Question
@@ -107,9 +107,9 @@ def load(path: str | Path, pool: bool | None = None, unit: Unit | None = "sessio
     return replace(sessions, unit="turn", questions=marked, plain=plain, sessions=sessions)
 
 
-def _read(path: Path, spool: Spool) -> list[Asked]:
+def _read(path: Path, spool: Spool) -> list[HaystackQuestion]:
     """All questions in the order of the file; the turns of their sessions go to the spool."""
-    asked: list[Asked] = []
+    asked: list[HaystackQuestion] = []
     seen: set[str] = set()
     for number, value in enumerate(read_questions(path, spool), 1):
         fields = Fields.of(f"{path.name}, question {number}", value)
@@ -123,7 +123,7 @@ def _read(path: Path, spool: Spool) -> list[Asked]:
             question = Question(id, id, "", ())
         else:
             question = _question(fields, id, frozenset(session.id for session in haystack))
-        asked.append(Asked(question, haystack))
+        asked.append(HaystackQuestion(question, haystack))
     return asked
 
 
@@ -257,7 +257,7 @@ def _records(spool: Spool, sessions: Sequence[StoredSession]) -> list[Record]:
     ]
 
 
-def _by_turn(asked: Sequence[Asked]) -> Iterator[Question]:
+def _by_turn(asked: Sequence[HaystackQuestion]) -> Iterator[Question]:
     """Questions with the turns that the file marks as evidence; one without such a turn cannot be scored by turn."""
     for item in asked:
         gold = item.question.relevant

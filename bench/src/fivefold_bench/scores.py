@@ -203,14 +203,14 @@ def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MetricSet:
     """The metrics by which parts are judged, and the one that is tested."""
 
     metrics: tuple[str, ...]
     tested: str
 
 
-MEASURED = Measured(("recall@5", "recall@10", "ndcg@10"), tested="recall@10")
+DEFAULT_METRICS = MetricSet(("recall@5", "recall@10", "ndcg@10"), tested="recall@10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def worth_of(
     scored: Mapping[str, Scores],
     reasons: Mapping[str, str],
     seed: int,
-    measured: Measured = MEASURED,
+    measured: MetricSet = DEFAULT_METRICS,
 ) -> Ablation:
     """The gain from every part."""
     parts = []

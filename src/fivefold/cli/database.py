@@ -25,7 +25,7 @@ db: typer.Typer = typer.Typer(
 )
 app.add_typer(db, name="db")
 
-SHARDS = 32
+DEFAULT_SHARDS = 32
 
 
 @db.command()
@@ -42,7 +42,7 @@ def status(options: StoreOptions) -> None:
 def distribute(
     shards: Annotated[
         int, typer.Option("--shards", min=1, max=64_000, help="Parts to make, for all nodes there will ever be")
-    ] = SHARDS,
+    ] = DEFAULT_SHARDS,
     *,
     options: StoreOptions,
 ) -> None:

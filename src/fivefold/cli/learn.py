@@ -29,7 +29,7 @@ app.add_typer(train, name="train")
 TRAINING = Path("training/weights/train.py")
 """Path of the training script, which a checkout has and an installed package has not."""
 
-NEEDED = ("torch", "onnx", "onnxscript")
+TRAINING_PACKAGES = ("torch", "onnx", "onnxscript")
 """The packages of the extra `train`."""
 
 SIGNALS = ("similarity", "recency", "frequency")
@@ -113,7 +113,7 @@ def checkout() -> Path:
             "the training code is not part of the installed package; run this in a checkout of fivefold, "
             "the folder that holds training/"
         )
-    if any(find_spec(name) is None for name in NEEDED):
+    if any(find_spec(name) is None for name in TRAINING_PACKAGES):
         raise MissingExtra("training the weights", "train")
     return root
 

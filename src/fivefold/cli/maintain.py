@@ -17,7 +17,7 @@ from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.transfer.backup import Backup, Restored
+    from fivefold.transfer.backup import Backup, RestoreReport
     from fivefold.values.reports import MaintenanceResult
 
 
@@ -196,7 +196,7 @@ def restore(
     _tell(result, f"{result.file} → {result.store}", options)
 
 
-def _tell(result: Backup | Restored, way: str, options: StoreOptions) -> None:
+def _tell(result: Backup | RestoreReport, way: str, options: StoreOptions) -> None:
     """Print the result; indexes that are wrong in the store are wrong in the copy too, and are reported."""
     memories = f"{result.memories:,} {'memory' if result.memories == 1 else 'memories'}"
     namespaces = f"{result.namespaces:,} {'namespace' if result.namespaces == 1 else 'namespaces'}"

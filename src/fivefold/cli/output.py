@@ -56,7 +56,7 @@ COMMANDS = {
 """The command for each call of the library, filled with the call's arguments and the error's data."""
 
 
-REFINED = (DamagedStore, InvalidFile, TargetExists, UnfinishedCopy)
+SPECIAL_ERRORS = (DamagedStore, InvalidFile, TargetExists, UnfinishedCopy)
 
 
 def phrase(error: FivefoldError) -> str:
@@ -75,7 +75,7 @@ def phrase(error: FivefoldError) -> str:
 
 def kind(error: FivefoldError) -> str:
     """The name of its class; a class that only refines another goes by the name of that one."""
-    return next(cls.__name__ for cls in type(error).__mro__ if cls not in REFINED)
+    return next(cls.__name__ for cls in type(error).__mro__ if cls not in SPECIAL_ERRORS)
 
 
 def phrase_note(note: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from fivefold.cli.terminal import PIPED, console, hang, line
-from fivefold.retrieval.recipe import STAGED, WHOLE, Recipe, RouteSpec, StageSpec
+from fivefold.cli.terminal import PIPE_WIDTH, console, hang, line
+from fivefold.retrieval.recipe import GROUPS, WHOLE, Recipe, RouteSpec, StageSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.text.display import visible
@@ -22,17 +22,17 @@ from fivefold.values.html_parts import COLOURS
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
 """The five systems by the letter their requirements begin with."""
 
-REPLACED = ("superseded", "ended", "additive")
+REPLACEMENT_STAGES = ("superseded", "ended", "additive")
 """Stages by which a memory that was replaced loses to what replaced it (N5)."""
 
-PLAIN = 80
+PLAIN_WIDTH = 80
 """Columns of a drawing that goes to a program."""
 
 MAX_WIDTH = 100
 MIN_ROOM = 24
 """With fewer columns than this next to the names, the constants go under them."""
 
-UNTOLD = frozenset({"name", "search", "ids"})
+SEPARATE_FIELDS = frozenset({"name", "search", "ids"})
 """Fields that stand elsewhere in the drawing."""
 
 _ID = re.compile(rf"[{''.join(SOURCES)}]\d+")
@@ -64,7 +64,7 @@ def draw(recipe: Recipe) -> None:
         hang("  ", _flat(recipe.summary))
     line("")
     rows = list(_rows(recipe))
-    width = PLAIN if console.width >= PIPED else min(console.width, MAX_WIDTH)
+    width = PLAIN_WIDTH if console.width >= PIPE_WIDTH else min(console.width, MAX_WIDTH)
     names = min(max(cell_len(row.lead + row.name) for row in rows), width // 3) + 2
     ids = min(max(cell_len(row.id_text) for row in rows), width // 5)
     for row in rows:
@@ -137,7 +137,7 @@ def _letters(recipe: Recipe) -> set[str]:
 
 def _warnings(recipe: Recipe) -> Iterator[str]:
     """Warnings for a reader of the recipe, before its answers surprise."""
-    if not any(stage.name in REPLACED for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)):
+    if not any(stage.name in REPLACEMENT_STAGES for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)):
         yield (
             "A memory that was replaced counts as one that holds: no stage of this recipe lowers it (N5). "
             'To lower it, save the recipe with --toml and add [[boosts]] with name = "superseded".'
@@ -174,7 +174,7 @@ def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
 def _told(values: Mapping[str, Any], record: Any, options: Any = None) -> str:
     """The constants that do something, and how many are off as they are when left out."""
     left_out = {field.name: _default(field) for each in (record, options) if each for field in fields(each)}
-    told = {key: value for key, value in values.items() if key not in UNTOLD}
+    told = {key: value for key, value in values.items() if key not in SEPARATE_FIELDS}
     shown = {key: value for key, value in told.items() if value or value != left_out.get(key, MISSING)}
     off = len(told) - len(shown)
     return ", ".join(filter(None, (_pairs(shown), f"{off}{_NBSP}off" if off else "")))
@@ -186,7 +186,7 @@ def _default(field: Field[Any]) -> Any:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     """Constants by the names by which `--set` changes them."""
-    left = {key: value for key, value in values.items() if key not in UNTOLD}
+    left = {key: value for key, value in values.items() if key not in SEPARATE_FIELDS}
     return ", ".join(f"{key}{_NBSP}{_text_of(value)}" for key, value in left.items())
 
 
@@ -271,7 +271,7 @@ def to_toml(recipe: Recipe) -> str:
     for route in recipe.routes:
         lines += ["", "[[routes]]", *_toml_lines(route_constants(route))]
     lines += ["", "[fusion]", *_toml_lines(constants(recipe.fusion))]
-    for group in STAGED:
+    for group in GROUPS:
         for stage in getattr(recipe, group):
             lines += ["", f"[[{group}]]", *_toml_lines(_stage_table(stage))]
     return "\n".join(lines) + "\n"

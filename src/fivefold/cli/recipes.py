@@ -35,7 +35,7 @@ STILL: dict[str, object] = {"select.noise.sigma": 0}
 @recipes.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the recipes that come with fivefold."""
-    from fivefold.retrieval.recipe import STAGED
+    from fivefold.retrieval.recipe import GROUPS
     from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 
     every_recipe = [load_recipe(name) for name in known_recipes()]
@@ -51,7 +51,7 @@ def list_(as_json: JsonOption = False) -> None:
                 "summary": recipe.summary,
                 "routes": [route.name for route in recipe.routes],
                 "fusion": recipe.fusion.method,
-                "stages": sum(len(getattr(recipe, group)) for group in STAGED),
+                "stages": sum(len(getattr(recipe, group)) for group in GROUPS),
             }
             for recipe in every_recipe
         ]

@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.output import complain, phrase_note
-from fivefold.retrieval.prompt import LIKELY, Context
+from fivefold.retrieval.prompt import MIN_LINE_CHANCE, Context
 from fivefold.retrieval.routes import ROUTES
-from fivefold.text.display import SHOWN, brief, visible
+from fivefold.text.display import BRIEF_CHARACTERS, brief, visible
 from fivefold.values.explain import (
     NOT_FOUND,
     SHOWN_TEXT,
@@ -42,19 +42,19 @@ from fivefold.values.validate import shorten, shown_name
 if TYPE_CHECKING:
     from fivefold.evaluation import Evaluation
 
-PIPED = 1_000_000
+PIPE_WIDTH = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""
 
 MIN_WIDTH = 20
 
-QUOTED = 8
+QUOTE_INDENT = 8
 """Columns before each further line of a memory: deeper than any line of ours below it, so that none can be forged."""
 
 
 def _console() -> Console:
     """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""
     columns = os.environ.get("COLUMNS", "")
-    width = max(MIN_WIDTH, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
+    width = max(MIN_WIDTH, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPE_WIDTH
     colour = None if os.environ.get("NO_COLOR") else "auto"
     return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
 
@@ -79,7 +79,7 @@ def hang(lead: str, text: str | Text, style: str = "", further: int | None = Non
 
 def quote(lead: str, text: str | Text, style: str = "") -> None:
     """A memory's text after `lead`, its further lines indented deeper than any line of ours."""
-    hang(lead, text, style, further=QUOTED)
+    hang(lead, text, style, further=QUOTE_INDENT)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:
@@ -111,7 +111,7 @@ def next_page(page: Page[Any]) -> None:
 
 # Memories, reports of writes, the figures of a namespace.
 
-WIDE = 110
+MIN_LIST_WIDTH = 110
 """From here on a list has one line a memory."""
 
 
@@ -128,7 +128,7 @@ def links(items: Sequence[Link], lead: str = "") -> None:
 
 def memories(page: Page[Memory], full: bool = False) -> None:
     """One line each if there is room, else the text below its origin."""
-    if console.width >= WIDE:
+    if console.width >= MIN_LIST_WIDTH:
         rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in page]
         table(("date", "speaker", "type", "id", "text"), rows)
     else:
@@ -192,9 +192,9 @@ def _cell(value: object) -> str:
 
 # How a recall, a plan, a question and a context look in a terminal.
 
-BAR = 24
+BAR_WIDTH = 24
 MIN_BAR = 4
-FIGURES = 13
+FIGURES_WIDTH = 13
 """Columns of a rank and a contribution."""
 
 
@@ -232,7 +232,7 @@ def marked_text(hit: Hit, full: bool) -> Text:
     """The memory, whole or in brief; a word that matches the question is underlined, and bold if it is near."""
     content, match = hit.memory.content, hit.passage
     words = match.words if match else ()
-    segments = mark_words(content, words) if full else marked_line(content, match, SHOWN)
+    segments = mark_words(content, words) if full else marked_line(content, match, BRIEF_CHARACTERS)
     text = Text()
     for segment in segments:
         style = ("", "underline", "bold underline", "bold underline")[segment.strength]
@@ -271,7 +271,7 @@ class Arithmetic:
     def __init__(self, answer: Recall) -> None:
         shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
         self.best: float = max(shares, default=1.0) or 1.0
-        self.room: int = min((_room(hit) for hit in answer), default=BAR)
+        self.room: int = min((_room(hit) for hit in answer), default=BAR_WIDTH)
         self.colours = answer.plan.colours()
 
     def show(self, hit: Hit) -> None:
@@ -297,7 +297,7 @@ def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
     evidence, steps = hit.candidate.evidence, hit.candidate.steps
     widths = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
     names = min(max(widths, default=0), console.width // 2)
-    room = min(BAR, console.width // 3, console.width - names - 4 - FIGURES)
+    room = min(BAR_WIDTH, console.width // 3, console.width - names - 4 - FIGURES_WIDTH)
     for item in evidence:
         figures = f"{set_cell_size(visible(item.route), names)} #{item.rank:<4} {item.contribution:.3f} "
         part = Text(figures, style="dim").append(_bar(item, best, room), style=f"not dim {colours.get(item.route, '')}")
@@ -320,7 +320,7 @@ def _bar(item: Evidence, best: float, room: int) -> str:
 def _room(hit: Hit) -> int:
     """Maximum length of each bar for the whole of a hit's evidence to stand on one line."""
     figures = Text("  ").join(_parts(hit, 1.0, 0, {})).cell_len
-    return min(BAR, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
+    return min(BAR_WIDTH, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
 
 
 def _company(hit: Hit, full: bool) -> None:
@@ -461,7 +461,7 @@ def show_answer(found: Recall, zone: tzinfo) -> None:
     if not found.found:
         line(f"  {NOT_FOUND}", "yellow")
     else:
-        likely = [hit for hit in found if hit.chance is None or hit.chance >= LIKELY]
+        likely = [hit for hit in found if hit.chance is None or hit.chance >= MIN_LINE_CHANCE]
         for hit in likely or found.hits[:1]:
             _hit(hit, zone)
     sys.stdout.flush()

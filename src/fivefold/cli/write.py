@@ -256,7 +256,7 @@ def quarantine(
 
 # Commands for how long memories live: pin, unpin, sweep, health.
 
-SHOWN = 20
+MAX_SWEPT_IDS = 20
 """Maximum number of memories of a sweep that are named."""
 
 
@@ -286,10 +286,10 @@ def sweep(
 
     def draw(_: object) -> None:
         say(f"{len(done.swept):,} expired, {'nothing forgotten yet' if dry_run else 'forgotten'}")
-        for id in done.swept[:SHOWN]:
+        for id in done.swept[:MAX_SWEPT_IDS]:
             say(f"  {id}")
-        if len(done.swept) > SHOWN:
-            say(f"  … and {len(done.swept) - SHOWN:,} more")
+        if len(done.swept) > MAX_SWEPT_IDS:
+            say(f"  … and {len(done.swept) - MAX_SWEPT_IDS:,} more")
 
     space.show(done, draw)
 

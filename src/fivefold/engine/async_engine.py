@@ -21,7 +21,7 @@ from fivefold.settings import Settings
 from fivefold.stores.interface import Store
 from fivefold.writing.entity_graph import Graph
 
-READS = WRITES = LENGTHY = ROUTES = 2
+READ_THREADS = WRITE_THREADS = LENGTHY_THREADS = ROUTE_THREADS = 2
 """Number of calls of each kind, and routes of recalls, that run at once. Only one thread runs Python at a time: more
 threads would do no more work, and each that waits for its turn lets the event loop wait longer."""
 
@@ -45,7 +45,7 @@ class CallThreads:
     """Each kind of call has threads of its own: no read waits behind writes, and neither behind what takes minutes."""
 
     def __init__(self) -> None:
-        counts: dict[CallKind, int] = {"lengthy": LENGTHY, "write": WRITES, "read": READS}
+        counts: dict[CallKind, int] = {"lengthy": LENGTHY_THREADS, "write": WRITE_THREADS, "read": READ_THREADS}
         self._pools = {kind: ThreadPoolExecutor(count, f"fivefold-{kind}") for kind, count in counts.items()}
         self._closed = False
 
@@ -111,7 +111,7 @@ class AsyncOwner(AsyncCalls[Open]):
         await self.close()
 
 
-class _Awaited:
+class _AwaitableMethod:
     """Makes of a method one that is awaited and runs in the threads of its kind."""
 
     def __init__(self, kind: CallKind) -> None:
@@ -130,9 +130,9 @@ class _Awaited:
         return call
 
 
-reading: Final[_Awaited] = _Awaited("read")
-writing: Final[_Awaited] = _Awaited("write")
-lengthy: Final[_Awaited] = _Awaited("lengthy")
+reading: Final[_AwaitableMethod] = _AwaitableMethod("read")
+writing: Final[_AwaitableMethod] = _AwaitableMethod("write")
+lengthy: Final[_AwaitableMethod] = _AwaitableMethod("lengthy")
 
 
 class AsyncGraph(AsyncCalls[Graph]):
@@ -258,7 +258,7 @@ async def aopen(
     extractor: str = "rules",
 ) -> AsyncEngine:
     """As `open`, for asynchronous code."""
-    return AsyncEngine(await _opened(partial(open_engine, location, namespace, embedder, extractor, ROUTES)))
+    return AsyncEngine(await _opened(partial(open_engine, location, namespace, embedder, extractor, ROUTE_THREADS)))
 
 
 async def astore(
@@ -268,7 +268,7 @@ async def astore(
     extractor: str = "rules",
 ) -> AsyncStore:
     """As `store`, for asynchronous code."""
-    return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTES)))
+    return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTE_THREADS)))
 
 
 class AsyncStore(AsyncOwner[SharedStore]):

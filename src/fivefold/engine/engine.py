@@ -130,7 +130,7 @@ class IdleCheck:
         while (namespace := self._next()) is not None:
             try:
                 self._check(namespace)
-            except (_Interrupted, ReadOnly, StoreClosed):
+            except (_CheckInterruption, ReadOnly, StoreClosed):
                 _log.debug("the check of the vocabulary of namespace %r was given up", namespace)
             except FivefoldError as error:
                 _log.warning("the vocabulary of namespace %r could not be checked: %s", namespace, error)
@@ -162,14 +162,14 @@ class IdleCheck:
 
         def go_on(done: int) -> None:
             if self._ended.is_set() or self.activity.last != last:
-                raise _Interrupted
+                raise _CheckInterruption
 
         report = rebuild.check(self._store, namespace, now, go_on)
         if report.reindexed:
             _log.info("the vocabulary of namespace %r has drifted; its lexical index was rebuilt", namespace)
 
 
-class _Interrupted(Exception):
+class _CheckInterruption(Exception):
     """The store is used again, or closed: the check is left to another idle moment."""
 
 

@@ -78,13 +78,13 @@ MAX_OFFSET_SPREAD = log(3)
 """Maximum distance between two offsets: no weight becomes more than three times, or less than a third, of the
 global."""
 
-POSITION = 0.5
+POSITION_EXPONENT = 0.5
 """Propensity: the odds of a look at rank r are r^−0.5, so that using the first hit says less than using the fifth."""
 
 FADE = Decay("exponential", 90.0)
 """Fading of the offsets and of their gain without feedback; their product, which is what counts, halves in 45 days."""
 
-STEP = 0.16
+STEP_SIZE = 0.16
 """Distance that one feedback moves the offsets along their gradient."""
 
 OFFSETS_KEPT = 0.997
@@ -152,10 +152,10 @@ def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], no
     corrected = likelihood(signals, used, _correct(normalized, offsets), before.steepness)
     foresight = max(-MAX_SURPRISE, min(MAX_SURPRISE, corrected.log - without.log))
     least, _, most = STEEPNESS
-    steepness = before.steepness * exp(STEP * max(-MAX_SURPRISE, min(MAX_SURPRISE, corrected.by_steepness)))
+    steepness = before.steepness * exp(STEP_SIZE * max(-MAX_SURPRISE, min(MAX_SURPRISE, corrected.by_steepness)))
     return replace(
         before,
-        offsets=_bound(OFFSETS_KEPT * offsets + STEP * corrected.by_offset),
+        offsets=_bound(OFFSETS_KEPT * offsets + STEP_SIZE * corrected.by_offset),
         steepness=max(least, min(most, steepness)),
         gain=max(-MAX_GAIN, min(MAX_GAIN, GAIN_KEPT * before.gain + foresight)),
         count=before.count + 1,
@@ -201,7 +201,7 @@ def likelihood(signals: Array, used: npt.NDArray[np.bool_], weights: Array, stee
     """Mean over the used hits; each was picked before all that were not used."""
     scores = signals @ weights
     slopes = weights * (signals - scores[:, None])  # of a score by the offsets
-    odds = steepness * scores - POSITION * np.log(np.arange(1, len(scores) + 1))
+    odds = steepness * scores - POSITION_EXPONENT * np.log(np.arange(1, len(scores) + 1))
     logs, by_offset, by_steepness = [], [], []
     for pick in np.flatnonzero(used):
         rivals = np.append(np.flatnonzero(~used), pick)
@@ -238,7 +238,7 @@ def _triple(values: Array) -> Triple:
     return first, second, third
 
 
-HOUR = 1 / 24
+MIN_HALF_LIFE_DAYS = 1 / 24
 """The shortest half-life, in days."""
 SHORT_DAYS = 3.0
 """A time that begins no longer ago than this is followed hour by hour: exponential."""
@@ -246,7 +246,7 @@ NEAR_DAYS = 62.0
 """A time that begins within two months is near: what is newer is nearer to it, even when it has ended."""
 LONG_DAYS = 400.0
 """Up to about a year a bell fits a time that lasts until now; beyond it, a straight line."""
-MOMENT_DAYS = 6 * HOUR
+MOMENT_DAYS = 6 * MIN_HALF_LIFE_DAYS
 """The half-life of "just now" and "where were we"."""
 NEWS_DAYS = (1.0, 14.0, 45.0)
 """The half-life of "what's new": least, unknown, most. Between least and most, a share of how far memory reaches."""
@@ -301,7 +301,7 @@ def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> Query
     if choice.decay.curve == "none" or half_life is None:
         return choice
     quiet = newest_days if isfinite(newest_days) else 0.0
-    stretched = Decay(choice.decay.curve, min(MAX_DAYS, max(HOUR, half_life, quiet)))
+    stretched = Decay(choice.decay.curve, min(MAX_DAYS, max(MIN_HALF_LIFE_DAYS, half_life, quiet)))
     why = f", and nothing is newer than {_days(quiet)}" if quiet > half_life else ""
     return QueryDecay(stretched, choice.reason + why)
 
@@ -323,7 +323,9 @@ def _by_window(window: Window, now: datetime) -> QueryDecay | None:
 
 
 def _until(curve: Curve, reach: float, window: Window) -> QueryDecay:
-    return QueryDecay(Decay(curve, max(HOUR, reach)), f"{window.text!r} begins {_days(reach)} ago; half is left there")
+    return QueryDecay(
+        Decay(curve, max(MIN_HALF_LIFE_DAYS, reach)), f"{window.text!r} begins {_days(reach)} ago; half is left there"
+    )
 
 
 def _by_words(query: Query, span_days: float) -> QueryDecay:

@@ -42,14 +42,14 @@ STEP = "learned"
 NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES)
 """The ten features of E5, whose layer is the memory's type here."""
 
-VERSION = 2
+FEATURES_VERSION = 2
 """Of the features' meaning and order; a model of another version is not used."""
 
 HALF_LIFE_DAYS = 30.0
 """Days after which an unused memory is half forgotten."""
 
 _WIDTH = 1 + len(NAMES)
-_LOGGED = {1: _WIDTH + 4, VERSION: _WIDTH}
+_LOGGED = {1: _WIDTH + 4, FEATURES_VERSION: _WIDTH}
 """Numbers of a hit in the log, by version; the first version ended in the shares of four routes."""
 
 _TYPES = {kind: tuple(float(kind == other) for other in TYPES) for kind in TYPES}
@@ -75,7 +75,7 @@ def pack_features(recall: Recall) -> bytes:
     """Packs a recall for the log: the version in one byte, then each hit's row in float32, best first."""
     kinds = search_kinds(recall.plan)
     flat = [number for hit in recall.hits for number in _row(hit.candidate, recall.query.now, kinds)]
-    return struct.pack(f"<B{len(flat)}f", VERSION, *flat)
+    return struct.pack(f"<B{len(flat)}f", FEATURES_VERSION, *flat)
 
 
 def unpack_features(blob: bytes | None) -> Matrix | None:
@@ -109,19 +109,19 @@ def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple
     )
 
 
-FORMAT = 1
+FILE_FORMAT = 1
 """Of the file; a file of another format is not used."""
 
-HIDDEN = 16
-BLEND = 0.7
+HIDDEN_UNITS = 16
+DEFAULT_BLEND = 0.7
 """The weight of the model against the order before it."""
 
 _SHAPES = {
     "mean": (len(NAMES),),
     "spread": (len(NAMES),),
-    "inner": (len(NAMES), HIDDEN),
-    "bias": (HIDDEN,),
-    "outer": (HIDDEN,),
+    "inner": (len(NAMES), HIDDEN_UNITS),
+    "bias": (HIDDEN_UNITS,),
+    "outer": (HIDDEN_UNITS,),
     "trust": (),
 }
 
@@ -184,7 +184,7 @@ class Ranker:
         digest = hashlib.blake2b(digest_size=4)
         for key in sorted(self.tensors):
             digest.update(np.ascontiguousarray(self.tensors[key], dtype="<f8").tobytes())
-        return f"learned-{VERSION}.{digest.hexdigest()}"
+        return f"learned-{FEATURES_VERSION}.{digest.hexdigest()}"
 
     def scores(self, base: Vector, features: Matrix) -> Tensor:
         """trust · relative score + outer · tanh(inner · features + bias), one score for each row."""
@@ -193,7 +193,7 @@ class Ranker:
         hidden = np.tanh(scaled @ known["inner"] + known["bias"])
         return np.asarray(known["trust"] * relative_scores(base) + hidden @ known["outer"])
 
-    def blend(self, base: Vector, features: Matrix, blend: float = BLEND) -> tuple[Tensor, Tensor, Tensor]:
+    def blend(self, base: Vector, features: Matrix, blend: float = DEFAULT_BLEND) -> tuple[Tensor, Tensor, Tensor]:
         """blend · model + (1 − blend) · order before it, both scaled to 0..1; and the two parts."""
         model, order = min_max(self.scores(base, features)), min_max(np.asarray(base, dtype=np.float64))
         return blend * model + (1 - blend) * order, model, order
@@ -215,9 +215,9 @@ def min_max(scores: Tensor) -> Tensor:
 def dump_reranker(ranker: Ranker | None, verdict: Verdict, namespace: str) -> bytes:
     """The bytes of the file: an `.npz` of the tensors, if there are any, and a header in JSON."""
     header = {
-        "format": FORMAT,
+        "format": FILE_FORMAT,
         "features": list(NAMES),
-        "version": VERSION,
+        "version": FEATURES_VERSION,
         "namespace": namespace,
         "verdict": asdict(verdict) | {"trained_at": iso(verdict.trained_at)},
     }
@@ -233,9 +233,11 @@ def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             tensors = {name: file[name] for name in file.files}
         header = json.loads(str(tensors.pop("header")))
-        if header["format"] != FORMAT:
-            raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
-        if tensors and (header["version"], tuple(header["features"])) != (VERSION, NAMES):
+        if header["format"] != FILE_FORMAT:
+            raise BadModel(
+                f"the learned reranker's file has format {header['format']}, this fivefold reads {FILE_FORMAT}"
+            )
+        if tensors and (header["version"], tuple(header["features"])) != (FEATURES_VERSION, NAMES):
             raise BadModel("the learned reranker was trained on other features than this fivefold uses; train it again")
         if header["namespace"] != namespace:
             raise BadModel(

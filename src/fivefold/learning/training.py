@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fivefold.errors import FivefoldError, NotFound
 from fivefold.learning.adaptation import Adaptation, fade, load_adaptation
 from fivefold.learning.reranker import (
-    HIDDEN,
+    HIDDEN_UNITS,
     NAMES,
     Figures,
     Ranker,
@@ -86,13 +86,13 @@ MAX_ETA = 2.0
 
 MAX_TRUST = 20.0
 
-RIDGE = 1.0
+RIDGE_PENALTY = 1.0
 """Regularises the weights of the features, of which some are correlated."""
 
-SURE = 1.64
+BOUND_ERRORS = 1.64
 """Standard errors below the estimate that give a one-sided 95 % bound."""
 
-ROUNDS = 25
+FIT_ROUNDS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +129,18 @@ class PositionBias(Value):
     @property
     def at_least(self) -> float:
         """The lower bound of η."""
-        return max(0.0, self.eta - SURE * self.error)
+        return max(0.0, self.eta - BOUND_ERRORS * self.error)
 
 
 def estimate_position_bias(lists: PaddedLists) -> PositionBias:
     """η by Newton's method."""
     score, bias = lists.relative_scores[..., None], -lists.log_rank[..., None]
     inputs = np.concatenate([lists.features, score, bias], axis=2)[lists.of]
-    ridge = np.full(inputs.shape[2], RIDGE)
+    ridge = np.full(inputs.shape[2], RIDGE_PENALTY)
     ridge[-2:] = 1e-3
     rows = np.arange(len(inputs))
     theta = np.zeros(inputs.shape[2])
-    for _ in range(ROUNDS):
+    for _ in range(FIT_ROUNDS):
         chance = lists.probabilities(inputs @ theta)
         centre = np.einsum("rk,rkd->rd", chance, inputs)
         slope = (centre - inputs[rows, lists.chosen]).sum(axis=0) + ridge * theta
@@ -153,15 +153,15 @@ def estimate_position_bias(lists: PaddedLists) -> PositionBias:
     return PositionBias(float(np.clip(theta[-1], 0.0, MAX_ETA)), error, float(np.clip(theta[-2], 0.0, MAX_TRUST)))
 
 
-STEPS = 400
-PATIENCE = 60
+MAX_STEPS = 400
+PATIENCE_STEPS = 60
 """Steps without a better validation loss after which fitting ends."""
 
-VALIDATION = 0.25
+VALIDATION_SHARE = 0.25
 """The share of the lessons, the newest, that decides when fitting ends."""
 
-RATE = 0.02
-DECAY = 0.003
+LEARNING_RATE = 0.02
+WEIGHT_DECAY = 0.003
 """Weight decay."""
 
 Params = dict[str, Tensor]
@@ -182,10 +182,10 @@ class FitResult:
 
 
 def fit(
-    lessons: Sequence[Lesson], seed: int, advance: Callable[[int], None] = lambda done: None, steps: int = STEPS
+    lessons: Sequence[Lesson], seed: int, advance: Callable[[int], None] = lambda done: None, steps: int = MAX_STEPS
 ) -> FitResult:
     """The network that explains best which hits were used, judged by the newest of the lessons."""
-    cut = len(lessons) - max(1, round(VALIDATION * len(lessons)))
+    cut = len(lessons) - max(1, round(VALIDATION_SHARE * len(lessons)))
     every = np.concatenate([lesson.features for lesson in lessons[:cut]]).astype(np.float64)
     known = np.isfinite(every)
     count = np.maximum(known.sum(axis=0), 1)
@@ -196,22 +196,22 @@ def fit(
     bias = estimate_position_bias(padded_lists(lessons, mean, spread))
     random = np.random.default_rng(seed)
     params = {  # no corrections yet: it starts as the order that it gets, weighted by how right that was
-        "inner": random.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN)),
-        "bias": np.zeros(HIDDEN),
-        "outer": np.zeros(HIDDEN),
+        "inner": random.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN_UNITS)),
+        "bias": np.zeros(HIDDEN_UNITS),
+        "outer": np.zeros(HIDDEN_UNITS),
         "trust": np.asarray(bias.trust),
     }
     moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in params.items()}
     before = best_loss = loss(params, validation, bias.eta)[0]
     best, best_step = dict(params), 0
     for step in range(1, steps + 1):
-        _, gradient = loss(params, training, bias.eta, DECAY)
+        _, gradient = loss(params, training, bias.eta, WEIGHT_DECAY)
         params = _adam_step(params, gradient, moments, step)
         now = loss(params, validation, bias.eta)[0]
         advance(1)
         if now < best_loss:
             best_loss, best, best_step = now, dict(params), step
-        elif step - best_step >= PATIENCE:
+        elif step - best_step >= PATIENCE_STEPS:
             break
     return FitResult(Ranker({**best, "mean": mean, "spread": spread}), bias, before, best_loss)
 
@@ -262,7 +262,7 @@ def _adam_step(params: Params, gradient: Params, moments: dict[str, tuple[Tensor
         first = 0.9 * moments[name][0] + 0.1 * gradient[name]
         second = 0.999 * moments[name][1] + 0.001 * gradient[name] ** 2
         moments[name] = (first, second)
-        updated[name] = value - RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        updated[name] = value - LEARNING_RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
     updated["trust"] = np.maximum(updated["trust"], 0.0)
     return updated
 
@@ -273,13 +273,13 @@ MIN_RECALLS = 50
 HELD_OUT = 0.4
 MIN_HELD_OUT = 20
 
-MARGIN = 0.01
+MIN_GAIN = 0.01
 """The smallest gain in nDCG that switches a model on."""
 
-LUCK = 0.02
+LUCK_SHARE = 0.02
 """The probability that a model seems better by luck alone."""
 
-EPOCHS = 2_000
+BOOTSTRAP_SAMPLES = 2_000
 
 MAX_USE_WEIGHT = 5.0
 """The largest weight of one use far down a list."""
@@ -298,11 +298,11 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
         rerankers.save(None, verdict)
         return verdict
     cut = len(lessons) - max(MIN_HELD_OUT, round(HELD_OUT * len(lessons)))
-    with bar("Training the reranker", STEPS, show=progress) as advance:
+    with bar("Training the reranker", MAX_STEPS, show=progress) as advance:
         result = fit(lessons[:cut], seed, advance)
     figures = judge(result.ranker, lessons[cut:], result.position_bias_in(lessons).at_least, seed)
-    on = figures.gain >= MARGIN and figures.least_gain > 0
-    needed = "" if on else f", and it must gain {MARGIN:g} and more than luck might give"
+    on = figures.gain >= MIN_GAIN and figures.least_gain > 0
+    needed = "" if on else f", and it must gain {MIN_GAIN:g} and more than luck might give"
     reason = f"{figures.gain:+.3f} nDCG on feedback it had not seen{needed}"
     verdict = Verdict(on, reason, result.ranker.name, namespace.clock(), count, len(lessons), figures)
     _must_exist(namespace)  # it may have been deleted during the training
@@ -340,10 +340,10 @@ def use_weights(lesson: Lesson, position_bias: float) -> Tensor:
 
 
 def least_gain(gaps: Tensor, weight: Tensor, seed: int) -> float:
-    """The gain that all but a share of `LUCK` of the bootstrap samples reach."""
-    samples = np.random.default_rng(seed).integers(0, len(gaps), (EPOCHS, len(gaps)))
+    """The gain that all but a share of `LUCK_SHARE` of the bootstrap samples reach."""
+    samples = np.random.default_rng(seed).integers(0, len(gaps), (BOOTSTRAP_SAMPLES, len(gaps)))
     gains = (gaps * weight)[samples].sum(axis=1) / weight[samples].sum(axis=1)
-    return float(np.quantile(gains, LUCK))
+    return float(np.quantile(gains, LUCK_SHARE))
 
 
 _log = logging.getLogger("fivefold")

@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.plan import REQUEST
+from fivefold.retrieval.plan import REQUEST_FIELDS
 from fivefold.service.responses import AS_MANY_AS_FIT, described
 from fivefold.values.memory import RECORD_FIELDS, Type
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.validate import MAX_TOKENS, shorten
 
-BUDGET = 1_000
+DEFAULT_TOKEN_BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""
 
 Budget = Annotated[
@@ -40,8 +40,8 @@ MAX_SOURCES = 1_000
 MAX_MESSAGES = 1_000
 """The most messages in one call."""
 
-Question = Annotated[str, described(REQUEST["question"])]
-Count = Annotated[int, described(REQUEST["k"], high=False)]
+Question = Annotated[str, described(REQUEST_FIELDS["question"])]
+Count = Annotated[int, described(REQUEST_FIELDS["k"], high=False)]
 Namespace = Annotated[str | None, Field(description="Leave out for the usual one")]
 
 
@@ -102,14 +102,14 @@ class RememberMessages(Arguments):
 
 class Recall(Arguments):
     question: Question
-    token_budget: Budget = BUDGET
-    k: Annotated[int | None, described(REQUEST["k"], description=AS_MANY_AS_FIT, high=False)] = None
-    effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
-    now: Annotated[str | None, described(REQUEST["now"])] = None
-    session_id: Annotated[str | None, described(REQUEST["session_id"], description=SESSION)] = None
-    recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
-    min_chance: Annotated[float | None, described(REQUEST["min_chance"], description=MIN_CHANCE)] = None
-    filter: Annotated[str | None, described(REQUEST["filter"])] = None
+    token_budget: Budget = DEFAULT_TOKEN_BUDGET
+    k: Annotated[int | None, described(REQUEST_FIELDS["k"], description=AS_MANY_AS_FIT, high=False)] = None
+    effort: Annotated[Effort, described(REQUEST_FIELDS["effort"])] = "normal"
+    now: Annotated[str | None, described(REQUEST_FIELDS["now"])] = None
+    session_id: Annotated[str | None, described(REQUEST_FIELDS["session_id"], description=SESSION)] = None
+    recent_turns: Annotated[int | None, described(REQUEST_FIELDS["recent_turns"])] = None
+    min_chance: Annotated[float | None, described(REQUEST_FIELDS["min_chance"], description=MIN_CHANCE)] = None
+    filter: Annotated[str | None, described(REQUEST_FIELDS["filter"])] = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
     ] = False
@@ -117,12 +117,12 @@ class Recall(Arguments):
 
 class Explain(Arguments):
     question: Question
-    token_budget: Budget = 2 * BUDGET
+    token_budget: Budget = 2 * DEFAULT_TOKEN_BUDGET
     k: Count = 5
     recipe: Annotated[str, Field(description="The recipe to answer by; recall uses 'default'")] = "default"
-    effort: Annotated[Effort, described(REQUEST["effort"], description=AS_RECALL)] = "normal"
-    now: Annotated[str | None, described(REQUEST["now"], description=AS_RECALL)] = None
-    filter: Annotated[str | None, described(REQUEST["filter"], description=AS_RECALL)] = None
+    effort: Annotated[Effort, described(REQUEST_FIELDS["effort"], description=AS_RECALL)] = "normal"
+    now: Annotated[str | None, described(REQUEST_FIELDS["now"], description=AS_RECALL)] = None
+    filter: Annotated[str | None, described(REQUEST_FIELDS["filter"], description=AS_RECALL)] = None
 
 
 class Forget(Arguments):
@@ -130,7 +130,7 @@ class Forget(Arguments):
     id: Annotated[str, Field(description="Id of the memory, as recall lists it with ids")]
 
 
-class Used(Arguments):
+class Feedback(Arguments):
     about: ClassVar[str | None] = "recall_id"
     recall_id: Annotated[str, Field(description="The recall_id that recall or explain gave")]
     used: Annotated[
@@ -154,7 +154,7 @@ class Sessions(Arguments):
     )
     limit: Annotated[int, Field(ge=1, description="Maximum number of conversations")] = 20
     cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
-    token_budget: Budget = BUDGET
+    token_budget: Budget = DEFAULT_TOKEN_BUDGET
 
     @property
     def action(self) -> str | None:

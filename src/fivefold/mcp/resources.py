@@ -13,7 +13,7 @@ from mcp.shared.uri_template import UriTemplate
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.mcp import text as texts
-from fivefold.mcp.arguments import BUDGET
+from fivefold.mcp.arguments import DEFAULT_TOKEN_BUDGET
 from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
 from fivefold.text.display import escaped, quote_line, quote_name
@@ -35,13 +35,13 @@ RECAP = UriTemplate.parse("fivefold://{namespace}/sessions/{id}/recap")
 PAGE_SIZE = 50
 """The number of memories on one page of the list."""
 
-SESSIONS = 20
+LISTED_SESSIONS = 20
 """The number of latest conversations at the head of the list."""
 
-TURNS = 1_000
+MAX_TURNS = 1_000
 """The most turns of a conversation; the last ones are returned."""
 
-EXAMPLES = 3
+FINDING_EXAMPLES = 3
 """Memories that the report of a namespace's health names for each of its findings."""
 
 JSON = "application/json"
@@ -83,7 +83,7 @@ def list_resources(transport: Transport, request: Any, cursor: str | None) -> ty
     with transport.session(request, None).act("list") as action:
         engine = action.engine
         page = engine.memories(cursor=cursor, limit=PAGE_SIZE)
-        sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
+        sessions = engine.sessions(limit=LISTED_SESSIONS) if cursor is None else ()
         resources = [_session(engine.namespace, session) for session in sessions] + list(map(_memory, page))
     return types.ListResourcesResult(resources=resources, next_cursor=page.cursor)
 
@@ -102,7 +102,7 @@ def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadRes
 
 def _last_turns(engine: Engine, id: str) -> list[Json]:
     """Oldest first, and no more than fit into an answer: a conversation may go on for years."""
-    turns = engine.last_turns(id, TURNS)
+    turns = engine.last_turns(id, MAX_TURNS)
     if not turns:
         raise NotFound(f"namespace {engine.namespace!r} has no session {id!r}")
     return [turn.to_dict() for turn in turns]
@@ -113,13 +113,13 @@ def _known(engine: Engine, id: str) -> Json:
         return engine.agenda().to_dict()
     if id == "changes":
         return engine.changes().to_dict()
-    return engine.profile("user" if id == "profile" else id, token_budget=BUDGET).to_dict()
+    return engine.profile("user" if id == "profile" else id, token_budget=DEFAULT_TOKEN_BUDGET).to_dict()
 
 
 READERS: tuple[tuple[UriTemplate, str, Callable[[Engine, str], object]], ...] = (
     (MEMORY, "get", lambda engine, id: engine.get(id).to_dict()),
     (SESSION, "session", _last_turns),
-    (HEALTH, "health", lambda engine, _: engine.health(examples=EXAMPLES).to_dict()),
+    (HEALTH, "health", lambda engine, _: engine.health(examples=FINDING_EXAMPLES).to_dict()),
     (KNOWN, "profile", _known),
     (RECAP, "recap", lambda engine, id: engine.recap(id).to_dict()),
 )
@@ -208,7 +208,9 @@ def answer(transport: Transport, request: Any, values: Mapping[str, str]) -> str
     with transport.session(request, values.get("namespace")).act("context") as action:
         limits, engine = action.service.limits, action.engine
         limits.check_question(question)
-        context = engine.context(question, limits.k_for_block(None, BUDGET), token_budget=BUDGET)
+        context = engine.context(
+            question, limits.k_for_block(None, DEFAULT_TOKEN_BUDGET), token_budget=DEFAULT_TOKEN_BUDGET
+        )
         transport.source_numbers.record(engine.namespace, context.recall_id, [source.id for source in context.sources])
     return ANSWER.format(
         block=texts.block(context), question=question, recall_id=context.recall_id, where=_where(values)

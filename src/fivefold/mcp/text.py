@@ -111,7 +111,7 @@ def _shorten(text: str, match: PassageMatch | None = None) -> str:
     return text if len(text) <= SHOWN_TEXT else excerpt(text, match, SHOWN_TEXT)
 
 
-CLOSING = 60
+CLOSING_TOKENS = 60
 """Tokens reserved for the last line under a list."""
 
 

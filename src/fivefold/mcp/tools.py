@@ -197,7 +197,7 @@ def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) ->
 
 
 @tool("Tell what helped", "writer", Feedback)
-def used(action: Action, numbers: SourceNumbers, request: arguments.Used) -> ToolResult:
+def used(action: Action, numbers: SourceNumbers, request: arguments.Feedback) -> ToolResult:
     """Say which sources of a recall you relied on in your answer, and which were of no use. Call it after the answer;
     later recalls get better by it.
     """
@@ -222,7 +222,7 @@ def sessions(action: Action, numbers: SourceNumbers, request: arguments.Sessions
         return _turns(action, request.session_id, request.token_budget)
     action.service.limits.check_page(request.limit)
     page = action.engine.sessions(request.limit, request.cursor)
-    count = max(1, count_fitting(map(text.session, page), request.token_budget - text.CLOSING))
+    count = max(1, count_fitting(map(text.session, page), request.token_budget - text.CLOSING_TOKENS))
     if count < len(page):
         page = action.engine.sessions(count, request.cursor)
     return ToolResult(SessionLog(page.items, page.cursor, (), 0), clip(text.sessions(page), request.token_budget))
@@ -231,7 +231,7 @@ def sessions(action: Action, numbers: SourceNumbers, request: arguments.Sessions
 def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
     """The latest turns that fit, oldest first."""
     turns = action.engine.turns(session_id)
-    count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
+    count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING_TOKENS))
     left_out = len(turns) - min(count, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
     return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
@@ -251,19 +251,21 @@ def health(action: Action, numbers: SourceNumbers, request: arguments.Health) ->
     """
     report = action.engine.health(examples=MAX_EXAMPLES)
     messages = (text.health(report, most) for most in range(MAX_EXAMPLES, 0, -1))
-    fitting = next((message for message in messages if tokens(message) <= arguments.BUDGET), text.health(report, 0))
-    return ToolResult(report, clip(fitting, arguments.BUDGET))
+    fitting = next(
+        (message for message in messages if tokens(message) <= arguments.DEFAULT_TOKEN_BUDGET), text.health(report, 0)
+    )
+    return ToolResult(report, clip(fitting, arguments.DEFAULT_TOKEN_BUDGET))
 
 
 @tool("Namespaces", "reader", Namespaces)
 def namespaces(action: Action, numbers: SourceNumbers, request: arguments.Namespaces) -> ToolResult:
     """List the namespaces you may use, by name. Each has memories of its own."""
     page = action.service.namespace_page(action.caller, action.service.limits.page, request.cursor)
-    count = max(1, count_fitting((item.name for item in page), arguments.BUDGET - text.CLOSING))
+    count = max(1, count_fitting((item.name for item in page), arguments.DEFAULT_TOKEN_BUDGET - text.CLOSING_TOKENS))
     if count < len(page):
         page = action.service.namespace_page(action.caller, count, request.cursor)
     listed = Namespaces(tuple(item.name for item in page), page.cursor)
-    return ToolResult(listed, clip(text.namespaces(listed), arguments.BUDGET))
+    return ToolResult(listed, clip(text.namespaces(listed), arguments.DEFAULT_TOKEN_BUDGET))
 
 
 @tool("Delete a namespace", "admin", DeletedNamespace, destructive=True)

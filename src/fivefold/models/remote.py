@@ -14,7 +14,7 @@ from typing import Any
 from fivefold.errors import EmbedderError, FivefoldError, MissingExtra
 
 TIMEOUT_S = 30.0
-ATTEMPTS = 4
+MAX_ATTEMPTS = 4
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
@@ -74,7 +74,7 @@ def post(path: str, body: dict[str, Any], server: Server = OPENAI, patience_s: f
     end = None if patience_s is None else time.monotonic() + patience_s
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     pause, problem = 0.5, ""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
             wait = pause + random.random() * pause / 2
             if end is not None and time.monotonic() + wait >= end:

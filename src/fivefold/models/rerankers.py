@@ -60,7 +60,7 @@ def reranker(choice: str) -> Reranker:
     if model and family == "fastembed":
         return FastEmbedReranker(model)
     if model and family in {"voyage", "cohere", "jina"}:
-        return Hosted(family, model)
+        return HostedReranker(family, model)
     plugin: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
     return plugin
 
@@ -142,7 +142,7 @@ APIS = {
 }
 
 
-class Hosted:
+class HostedReranker:
     """Texts leave this machine, which is why a recipe must name it."""
 
     def __init__(self, service: str, model: str) -> None:

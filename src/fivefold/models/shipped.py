@@ -70,7 +70,7 @@ def _sums(folder: Path) -> dict[str, str]:
 Tensor = npt.NDArray[np.float32]
 
 MAGIC = b"FFWEIGHT"
-VERSION = 1
+FILE_FORMAT = 1
 _START = struct.Struct("<8sHI")
 _SUM = hashlib.sha256().digest_size
 
@@ -100,7 +100,7 @@ def pack(contents: Contents) -> bytes:
         }
     ).encode()
     body = b"".join(np.ascontiguousarray(tensor, dtype="<f2").tobytes() for tensor in contents.tensors.values())
-    whole = _START.pack(MAGIC, VERSION, len(header)) + header + body
+    whole = _START.pack(MAGIC, FILE_FORMAT, len(header)) + header + body
     return whole + hashlib.sha256(whole).digest()
 
 
@@ -109,8 +109,8 @@ def unpack(data: bytes) -> Contents:
     if len(data) < _START.size + _SUM or not data.startswith(MAGIC):
         raise BadModel("the weight model's file is not a weight model")
     _, version, length = _START.unpack_from(data)
-    if version != VERSION:
-        raise BadModel(f"the weight model's file has format {version}, this fivefold reads format {VERSION}")
+    if version != FILE_FORMAT:
+        raise BadModel(f"the weight model's file has format {version}, this fivefold reads format {FILE_FORMAT}")
     if hashlib.sha256(data[:-_SUM]).digest() != data[-_SUM:]:
         raise BadModel("the weight model's file is damaged: its checksum does not match")
     try:

@@ -281,7 +281,7 @@ def quarantined(namespace: Namespace, keep: Filter, limit: int, cursor: str | No
     """Records that wait for approval and pass the filter, oldest first, as the memories they would become."""
     after = cast(tuple[int, str] | None, read_cursor(cursor, "quarantine", int, str))
     found: list[Memory] = []
-    while len(found) <= limit and (rows := namespace.reader.quarantine.page(after, PAGE)):
+    while len(found) <= limit and (rows := namespace.reader.quarantine.page(after, BATCH_ROWS)):
         found += filter(keep.matches, rows)
         after = (to_micros(rows[-1].created_at), rows[-1].id)
     return page_of(found, limit, "quarantine", lambda memory: (to_micros(memory.created_at), memory.id))
@@ -289,13 +289,13 @@ def quarantined(namespace: Namespace, keep: Filter, limit: int, cursor: str | No
 
 # A look through all memories of a namespace for what somebody should look at; nothing is changed.
 
-PAGE = 500
+BATCH_ROWS = 500
 """Memories and links that are read at once."""
 
-TEXT = 160
+TEXT_CHARACTERS = 160
 """Characters of a memory that are shown."""
 
-DOUBT = 0.5
+MIN_LIKELY_CHANCE = 0.5
 """From which chance on a likely replacement counts: it is likelier than not. A recall weighs smaller ones too."""
 
 MEANINGS: Mapping[HealthCheck, tuple[str, str]] = {
@@ -334,7 +334,7 @@ def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], exam
     """Each memory is read once, then the links; `filters` says what counts as old, unused or expiring."""
     reader, count, after = namespace.reader, 0, None
     found = {name: _Check(examples) for name in MEANINGS}
-    while page := reader.memories.page(EVERYTHING, after, PAGE):
+    while page := reader.memories.page(EVERYTHING, after, BATCH_ROWS):
         after = (to_micros(page[-1].event_at), page[-1].row)
         count += len(page)
         for memory in page:
@@ -344,7 +344,7 @@ def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], exam
             for name, why in reasons.items():
                 found[name].add(partial(HealthExample, memory.id, _shown(memory), why))
     repeated = _add_pairs(found["near-duplicates"], reader, "repeats")
-    _add_pairs(found["contradictions"], reader, "likely", DOUBT, repeated)
+    _add_pairs(found["contradictions"], reader, "likely", MIN_LIKELY_CHANCE, repeated)
     findings = []
     for name, (meaning, advice) in MEANINGS.items():
         unknown = name == "never used" and found[name].count and not reader.feedback.count()
@@ -362,7 +362,7 @@ def _moment(memory: Memory, check: HealthCheck) -> str:
 
 
 def _shown(memory: Memory | None) -> str:
-    return shorten(mask_secrets(memory.content), TEXT) if memory else ""
+    return shorten(mask_secrets(memory.content), TEXT_CHARACTERS) if memory else ""
 
 
 def _add_pairs(
@@ -380,7 +380,7 @@ def _add_pairs(
 
     pairs: set[tuple[int, int]] = set()
     after = None
-    while page := reader.memories.linked(relation, after, PAGE):
+    while page := reader.memories.linked(relation, after, BATCH_ROWS):
         for pair in page:
             rows = after = (pair.source, pair.target)
             pairs.add(rows)

@@ -154,7 +154,7 @@ class RecallRequest:
         return timezone(self.utc_offset)
 
 
-REQUEST = fields_of(RecallRequest)
+REQUEST_FIELDS = fields_of(RecallRequest)
 
 
 class RecallOptions(TypedDict, total=False):
@@ -188,15 +188,15 @@ def checked_request(
     """The request, or an error that names the first argument that is wrong."""
     request = RecallRequest(
         question=checked_text(question, "the question"),
-        k=REQUEST["k"].check(k),
+        k=REQUEST_FIELDS["k"].check(k),
         recipe=load_recipe(recipe, overrides),
         now=as_utc(now, "now")[0],
         history=checked_history(history),
         effort=checked_effort(effort),
-        recent_turns=REQUEST["recent_turns"].check(recent_turns),
-        session_id=REQUEST["session_id"].check(session_id),
+        recent_turns=REQUEST_FIELDS["recent_turns"].check(recent_turns),
+        session_id=REQUEST_FIELDS["session_id"].check(session_id),
         utc_offset=offset_of(now),
-        min_chance=REQUEST["min_chance"].check(min_chance),
+        min_chance=REQUEST_FIELDS["min_chance"].check(min_chance),
         filter=filter_of(filter),
     )
     if request.min_chance is not None and not _gives_chances(request.recipe, request.effort):

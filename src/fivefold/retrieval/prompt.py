@@ -30,7 +30,7 @@ from fivefold.values.serialize import Value
 from fivefold.writing.extract import facets_of
 from fivefold.writing.extract.facts import facts
 
-LIKELY = 0.05
+MIN_LINE_CHANCE = 0.05
 """A memory below this chance is not worth a line of its own in a chat."""
 
 BlockStyle = Literal["quotes", "facts"]
@@ -39,7 +39,7 @@ BlockStyle = Literal["quotes", "facts"]
 MIN_WEIGHT = 0.15
 """A memory of which every clause weighs less is small talk."""
 
-UNLIKELY = 3
+DOUBTFUL_MEMORIES = 3
 """Number of memories in a block if nothing seems to answer: the model is the better judge."""
 
 TOKENS_A_HIT, MIN_HITS, MAX_HITS = 20, 10, 80
@@ -123,7 +123,7 @@ def compose(
     budget: int,
     count: Count,
     zone: tzinfo = UTC,
-    unlikely: int = UNLIKELY,
+    unlikely: int = DOUBTFUL_MEMORIES,
     style: BlockStyle = "quotes",
 ) -> Context:
     """The block for a recall, with times in `zone`; `count(text)` is never above `budget`.

@@ -200,7 +200,7 @@ EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 FACT_EXCERPTS = ((1, 160, 120), (1_000_000, 64, 64))
 """Excerpts of a block of facts."""
 
-SHARE = 10
+BLOCK_PARTS = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
 
 MIN_EXCERPT, MIN_FACT = 90, 64
@@ -333,7 +333,7 @@ class _Packing:
         own, answer = next((own, answer) for last, own, answer in excerpts if rank < last)
         length = answer if (item.memory.speaker or "").casefold() == "assistant" else own
         least = MIN_FACT if self.block.facts else MIN_EXCERPT
-        return max(least, min(length, CHARACTERS_A_TOKEN * self.total // SHARE))
+        return max(least, min(length, CHARACTERS_A_TOKEN * self.total // BLOCK_PARTS))
 
     def _add_standing(self, items: Sequence[Item], share: int) -> list[Item]:
         """As many standing instructions as fit into that share of the room; returns the others."""

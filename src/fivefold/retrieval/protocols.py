@@ -77,7 +77,7 @@ class SearchContext:
         return replace(self, keep=replace(self.keep, alive_at=max(now, self.keep.alive_at or now)))
 
 
-NAMESAKE = 3.0
+NAMESAKE_WEIGHT = 3.0
 """Additional weight of the person meant over a namesake."""
 
 
@@ -96,7 +96,7 @@ class Person:
     def share(self, known: Set[int]) -> float:
         """The share of this person among the entities of a memory; below 0 if it only mentions others of that name."""
         share = max((self.meant[key] for key in known if key in self.meant), default=0.0)
-        return share or -NAMESAKE * (not self.namesakes.isdisjoint(known))
+        return share or -NAMESAKE_WEIGHT * (not self.namesakes.isdisjoint(known))
 
 
 class BaseRoute:

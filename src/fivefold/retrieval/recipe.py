@@ -21,7 +21,7 @@ RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density", "name_prior")
 """The fields of a recipe that no part of it has."""
 
-STAGED = ("boosts", "rerank", "select")
+GROUPS = ("boosts", "rerank", "select")
 """The groups of stages, in the order in which they run."""
 
 MAX_DEPTH = 4096
@@ -143,7 +143,7 @@ def recipe_data(recipe: Recipe) -> dict[str, Any]:
         for route in recipe.routes
     ]
     data["fusion"] = {"method": recipe.fusion.method, **data_of(recipe.fusion)}
-    for group in STAGED:
+    for group in GROUPS:
         parts: tuple[StageSpec, ...] = getattr(recipe, group)
         data[group] = [
             {"name": part.name, **data_of(part.constants), "effort": part.effort, "ids": list(part.ids)}

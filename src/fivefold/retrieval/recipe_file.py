@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.recipe import MAX_DEPTH, STAGED, WHOLE, FusionSpec, Recipe, RouteSpec, StageSpec, recipe_data
+from fivefold.retrieval.recipe import GROUPS, MAX_DEPTH, WHOLE, FusionSpec, Recipe, RouteSpec, StageSpec, recipe_data
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.understand.demands import INTENTS
@@ -94,11 +94,11 @@ def _parse(name: str, table: Mapping[str, Any]) -> Recipe:
             "summary": "",
             "routes": routes,
             "fusion": build(FusionSpec, table.get("fusion", {}), "fusion"),
-            **{group: tuple(_stage(group, item, at) for at, item in _tables(table, group)) for group in STAGED},
+            **{group: tuple(_stage(group, item, at) for at, item in _tables(table, group)) for group in GROUPS},
             **{key: table[key] for key in WHOLE if key in table},
         },
     )
-    for group in ("routes", *STAGED):
+    for group in ("routes", *GROUPS):
         names = [part.name for part in getattr(recipe, group)]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise refusal(group, f"has {twice!r} twice; give each its own name")
@@ -185,7 +185,7 @@ def without_part(recipe: Recipe, part: str) -> Recipe:
 def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None:
     group, _, rest = path.partition(".")
     place: Any = data
-    if group in {"routes", *STAGED}:
+    if group in {"routes", *GROUPS}:
         part, _, rest = rest.partition(".")
         place = next((item for item in data[group] if item["name"] == part), None)
         if place is None or not rest:
@@ -212,14 +212,14 @@ def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None
 
 # Effort: how much work a recall may do. It is a change of the recipe, shown in the plan, and nothing else.
 
-SHALLOW = 4
-"""Low effort reads a quarter of each list, but not fewer than `LEAST`."""
-LEAST = 20
+LOW_DIVISOR = 4
+"""Low effort reads a quarter of each list, but not fewer than `LOW_MIN_DEPTH`."""
+LOW_MIN_DEPTH = 20
 
-DEEP = 4
+HIGH_FACTOR = 4
 """High effort reads lists four times as long and lets twice as many candidates through."""
-WIDE = 2
-JUDGED = 3
+POOL_FACTOR = 2
+READ_FACTOR = 3
 """It has three times as many candidates read by the cross-encoder."""
 PATIENCE_MS = 60_000
 
@@ -256,17 +256,17 @@ def _apply_effort(same: _RecipeKey, effort: Effort) -> tuple[Recipe, Mapping[str
     """
     recipe, changes = same.recipe, dict[str, object]()
     for route in recipe.routes:
-        path, deeper = f"routes.{route.name}.depth", min(MAX_DEPTH, route.depth * DEEP)
+        path, deeper = f"routes.{route.name}.depth", min(MAX_DEPTH, route.depth * HIGH_FACTOR)
         if ROUTES[route.search].of_candidates:
             continue
-        changes[path] = deeper if effort == "high" else max(min(LEAST, route.depth), route.depth // SHALLOW)
+        changes[path] = deeper if effort == "high" else max(min(LOW_MIN_DEPTH, route.depth), route.depth // LOW_DIVISOR)
         if effort == "low" and route.depth_per_k:
-            changes[f"{path}_per_k"] = max(1, route.depth_per_k // SHALLOW)
+            changes[f"{path}_per_k"] = max(1, route.depth_per_k // LOW_DIVISOR)
     if effort == "high":
-        changes["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
+        changes["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * POOL_FACTOR)
         for stage in recipe.rerank:
             if stage.name == "cross_encoder":
                 path, by = f"rerank.{stage.name}", stage.constants
-                changes |= {f"{path}.depth": min(1_000, by.depth * JUDGED), f"{path}.budget_ms": 0.0}
+                changes |= {f"{path}.depth": min(1_000, by.depth * READ_FACTOR), f"{path}.budget_ms": 0.0}
                 changes[f"{path}.timeout_ms"] = max(float(PATIENCE_MS), by.timeout_ms)
     return override(recipe, changes), changes

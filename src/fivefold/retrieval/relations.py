@@ -26,7 +26,7 @@ from fivefold.values.vectors import Matrix, Vector
 LOOKS_BACK: tuple[DemandKind, ...] = ("past", "window", "first", "last", *TURNS, "list", "count")
 """Demands that what has ended may meet as well as what holds."""
 
-BEFORE: tuple[DemandKind, ...] = ("past", "first")
+PAST: tuple[DemandKind, ...] = ("past", "first")
 """Demands for which what was replaced answers rather than what replaced it."""
 
 LIKELY_CHANCE = 0.5
@@ -174,12 +174,12 @@ def stand_ins(context: SearchContext, links: Callable[[], Sequence[StandIn]]) ->
     """The candidates that stand for others: the newer if the present is asked for, the older for the past."""
     if context.query.demand("current"):
         return links()
-    return [(newer, older, chance) for older, newer, chance in links()] if context.query.demand(*BEFORE) else []
+    return [(newer, older, chance) for older, newer, chance in links()] if context.query.demand(*PAST) else []
 
 
 def rows_standing_in(rows: Sequence[int], context: SearchContext) -> list[int]:
     """The rows that replaced the best of these, if the present is asked for, and those they replaced for the past."""
-    now, past = context.query.demand("current") is not None, context.query.demand(*BEFORE) is not None
+    now, past = context.query.demand("current") is not None, context.query.demand(*PAST) is not None
     if not (now or past):
         return []
     best = set(rows[:MAX_LOOKED_UP])
@@ -212,7 +212,7 @@ def wrong_time(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, c
     Only memories alike enough to be about the same thing are read together.
     """
     found = np.zeros(len(memories), dtype=np.float32)
-    now, past = context.query.demand("current") is not None, context.query.demand(*BEFORE) is not None
+    now, past = context.query.demand("current") is not None, context.query.demand(*PAST) is not None
     if now is past or context.query.demand("list", "count") is not None:
         return found
     answers, vectors = 1 / (1 + np.exp(-odds)), vectors_of(memories, context)

@@ -25,7 +25,7 @@ READS = frozenset(
 RETENTION_DAYS = 365
 MAX_ENTRIES = 1_000_000
 
-BATCH = 500
+BATCH_ENTRIES = 500
 """The number of entries without hurry that are written at once."""
 MAX_WAIT_S = 5.0
 """Maximum wait of an entry that is not urgent."""
@@ -92,7 +92,7 @@ class Audit:
             if self._thread is None and future is None:
                 self._thread = threading.Thread(target=self._run, name="fivefold-audit", daemon=True)
                 self._thread.start()
-            if len(self._waiting) % BATCH == 0:
+            if len(self._waiting) % BATCH_ENTRIES == 0:
                 self._due.set()
         if future is not None:
             self.flush(future)

@@ -16,7 +16,7 @@ from fivefold.values.validate import shorten
 MAX_EVENTS = 500
 """Events that are kept, over all namespaces; a new one takes the place of the oldest."""
 
-REMOVING = ("forget", "forget_session", "sweep", "delete_namespace")
+REMOVALS = ("forget", "forget_session", "sweep", "delete_namespace")
 """Writes after which events may name memories that are gone."""
 
 MAX_QUESTION_CHARS = 500
@@ -102,7 +102,7 @@ class LiveFeed:
             self._events.remove(
                 [row for row, known in self._events_of(write.namespace).items() if known.ids or known.question]
             )
-        elif store is self._store and write.operation in REMOVING:
+        elif store is self._store and write.operation in REMOVALS:
             self.after(0, write.namespace)
 
     def _add(self, store: Store, event: LiveEvent) -> None:

@@ -75,7 +75,7 @@ def _part(part: str, run: Callable[[str], MaintenanceResult | None], namespace: 
     yield from results
 
 
-class _Ended(Exception):
+class _MaintenanceStop(Exception):
     """The maintenance ends before its part is done; the next round goes on."""
 
 
@@ -84,14 +84,14 @@ def _vectors(store: Store, namespace: str, ended: Callable[[], bool]) -> Mainten
 
     def go_on(done: int) -> None:
         if ended():
-            raise _Ended
+            raise _MaintenanceStop
 
     pinned = store.reader(namespace).search.vector_space()
     if pinned is None or pinned.embedder not in RETIRED:
         return None
     try:
         model = writing_model(Namespace(store, namespace, None, extractor("rules"), utc_now), go_on)
-    except _Ended:
+    except _MaintenanceStop:
         return MaintenanceResult("vectors", True, "part of them was made again; the next round goes on", namespace)
     return MaintenanceResult("vectors", True, f"moved from {pinned.embedder} to {model.pin}", namespace)
 

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from fivefold.engine import Engine
 from fivefold.errors import DiskFull, InvalidInput, UnknownRecipe
-from fivefold.retrieval.recipe import STAGED, Recipe
+from fivefold.retrieval.recipe import GROUPS, Recipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.audit import READS
 from fivefold.service.problems import DoneWithoutRoom
@@ -166,7 +166,7 @@ def _check_sizes(own: Recipe, changed: Recipe) -> None:
     """A change may not make the server read far more than any recipe does."""
     usual = _sizes(own)
     for path, size in _sizes(changed).items():
-        most = max(usual.get(path, 0), (MAX_READ if path.startswith(STAGED) else MAX_FOUND)[path.rpartition(".")[2]])
+        most = max(usual.get(path, 0), (MAX_READ if path.startswith(GROUPS) else MAX_FOUND)[path.rpartition(".")[2]])
         if size > most:
             raise InvalidInput(f"{path} is {size:,}, a change may set at most {most:,} on a server")
 
@@ -175,7 +175,7 @@ def _sizes(recipe: Recipe) -> dict[str, int]:
     """The constants of a recipe that decide how much it reads, by their path."""
     parts: list[tuple[str, object]] = [(f"routes.{route.name}", route) for route in recipe.routes]
     parts.append(("fusion", recipe.fusion))
-    parts += [(f"{group}.{stage.name}", stage.constants) for group in STAGED for stage in getattr(recipe, group)]
+    parts += [(f"{group}.{stage.name}", stage.constants) for group in GROUPS for stage in getattr(recipe, group)]
     values = {f"{path}.{name}": getattr(part, name, None) for path, part in parts for name in MAX_FOUND}
     return {path: value for path, value in values.items() if isinstance(value, int)}
 

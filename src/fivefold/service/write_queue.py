@@ -46,7 +46,7 @@ from fivefold.writing.queue_entries import check_entries, entries_of, write_entr
 QUEUE_BYTES = 64_000_000
 """Bytes of one namespace that may wait."""
 
-NAMESPACES = 8
+MAX_FULL_NAMESPACES = 8
 """Maximum number of full namespaces that may wait at once, over the whole store."""
 
 MAX_RETRY_S = 60
@@ -169,8 +169,11 @@ class WriteQueue:
             raise LimitExceeded("batch-too-large", most, message)
         waiting_records = sum(length.records for length in lengths)
         waiting_bytes = sum(length.bytes for length in lengths)
-        if waiting_records + len(records) > NAMESPACES * most or waiting_bytes > NAMESPACES * QUEUE_BYTES:
-            raise QueueFull(None, NAMESPACES * most)
+        if (
+            waiting_records + len(records) > MAX_FULL_NAMESPACES * most
+            or waiting_bytes > MAX_FULL_NAMESPACES * QUEUE_BYTES
+        ):
+            raise QueueFull(None, MAX_FULL_NAMESPACES * most)
         id = write or new_id()
         entries = entries_of(records, id, key_id, self._clock())
         ahead = self._queue.length(namespace).records
@@ -206,7 +209,7 @@ def _report(data: Json) -> Report:
     )
 
 
-BATCH = 128
+BATCH_RECORDS = 128
 """Records that are stored together."""
 
 POLL_S = 0.25
@@ -276,7 +279,7 @@ class QueueWriter:
             for name in [length.namespace for length in self._store.queue.lengths()]:
                 if self._stopped.is_set():
                     return taken
-                if batch := self._store.queue.first(name, BATCH, self._clock()):
+                if batch := self._store.queue.first(name, BATCH_RECORDS, self._clock()):
                     found = True
                     taken += self._store_batch(name, batch)
         return taken

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from fivefold.values.validate import is_obeyed, shorten, shown_name
 from fivefold.values.validate import visible_text as visible
 
-__all__ = ["SHOWN", "brief", "escaped", "visible"]
+__all__ = ["BRIEF_CHARACTERS", "brief", "escaped", "visible"]
 
-SHOWN = 300
+BRIEF_CHARACTERS = 300
 """Characters of a memory that are shown if it is one of many."""
 
 
 def brief(text: str, full: bool = False) -> str:
-    """A memory's text as one line of about `SHOWN` characters, or all of it."""
-    return visible(text) if full else shorten(visible(text), SHOWN)
+    """A memory's text as one line of about `BRIEF_CHARACTERS` characters, or all of it."""
+    return visible(text) if full else shorten(visible(text), BRIEF_CHARACTERS)
 
 
 def escaped(text: str) -> str:

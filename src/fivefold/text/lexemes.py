@@ -85,7 +85,7 @@ _PARTS = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MAX_LEXEME = 64
-_SHORT = 32
+_MAX_CACHED_LENGTH = 32
 """Characters of the longest token whose lexemes are remembered; longer ones seldom come back."""
 
 
@@ -95,14 +95,16 @@ def lexemes(text: str) -> list[str]:
     if text.isascii():
         tokens = _ASCII_TOKEN.findall(text)
         return [
-            lexeme for token in tokens for lexeme in (_known_split(token) if len(token) <= _SHORT else _split(token))
+            lexeme
+            for token in tokens
+            for lexeme in (_known_split(token) if len(token) <= _MAX_CACHED_LENGTH else _split(token))
         ]
     found: list[str] = []
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
         if run := match["unspaced"]:
             found += (*run, *map("".join, pairwise(run)))
         else:
-            found += _known_split(match[0]) if len(match[0]) <= _SHORT else _split(match[0])
+            found += _known_split(match[0]) if len(match[0]) <= _MAX_CACHED_LENGTH else _split(match[0])
     return found
 
 

@@ -42,7 +42,7 @@ from fivefold.values.serialize import Value
 from fivefold.values.times import iso, utc_now
 from fivefold.values.validate import checked_location
 
-PAGES = 2_000
+STEP_PAGES = 2_000
 """Pages that are copied between two looks at the progress bar."""
 
 
@@ -214,7 +214,7 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
         with bar("Copying pages", total, show=progress) as advance, goal.backup("main", origin, "main") as backup:
             while not backup.done:
                 before = backup.remaining or total
-                backup.step(PAGES)
+                backup.step(STEP_PAGES)
                 os.fsync(written)  # all at the end would stop the commits of others for as long as that takes
                 advance(before - backup.remaining)
         goal.execute("PRAGMA journal_mode = DELETE")  # one file without a log, which can be read where nobody can write
@@ -291,7 +291,7 @@ _MAGIC = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Restored(Value):
+class RestoreReport(Value):
     """A store that holds what the backup holds."""
 
     store: str
@@ -307,7 +307,9 @@ class Restored(Value):
     amiss: tuple[Finding, ...]
 
 
-def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False, progress: bool = False) -> Restored:
+def restore(
+    backup: str | os.PathLike[str], store: str, *, replace: bool = False, progress: bool = False
+) -> RestoreReport:
     """Make a store out of a backup. A file is replaced only with `replace`, and never while others have it open.
 
     To a PostgreSQL address the namespaces are copied as by `migrate`; `replace` restarts an unfinished copy.
@@ -324,7 +326,7 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
         taken_at, models, contents = _to_server(source, store, replace, progress)
     else:
         taken_at, models, contents = _to_file(source, Path(store), replace, progress)
-    return Restored(
+    return RestoreReport(
         printable(store), str(source), taken_at, *contents.counts, models, round(monotonic() - began, 3), contents.amiss
     )
 

@@ -36,7 +36,7 @@ from fivefold.values.validate import (
     refusal,
     too_deep,
 )
-from fivefold.writing.draft import SEARCHED, Draft, ReportBuilder, refuse_secrets, scan_secrets
+from fivefold.writing.draft import SECRET_FIELDS, Draft, ReportBuilder, refuse_secrets, scan_secrets
 from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.relations import FORGOTTEN
@@ -86,7 +86,7 @@ def line_of(memory: Memory, extraction: Extraction, links: Iterable[Link]) -> Js
 def masked_line(line: Json) -> Json:
     """An exported line without its secrets; what was read out of a text with one goes too."""
     found: list[str] = []
-    named = (*SEARCHED, "links")
+    named = (*SECRET_FIELDS, "links")
     masked = {
         name: scan_secrets(line[name], lambda kind: True, found) if name in named else line[name] for name in line
     }

@@ -44,7 +44,7 @@ Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(Value):
+class Check(Value):
     """A table of a namespace: how many rows, and the SHA-256 of all of them, keys counted from the first."""
 
     table: str
@@ -53,7 +53,7 @@ class Checked(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated(Value):
+class Migration(Value):
     """A namespace that is in the target as it is in the source."""
 
     namespace: str
@@ -62,7 +62,7 @@ class Migrated(Value):
     checksum: str
     """The SHA-256 of the checksums of all tables."""
     seconds: float
-    tables: tuple[Checked, ...]
+    tables: tuple[Check, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def migrate(
     restart: bool = False,
     progress: bool = False,
     live: bool = False,
-) -> list[Migrated]:
+) -> list[Migration]:
     """Copy these namespaces, or all, from one store to another; nothing is written to the source.
 
     After an interruption, the next run continues from there; with `restart` it begins again. Writes to the source
@@ -136,7 +136,7 @@ def _choose(origin: Store, names: Sequence[str]) -> list[str]:
 
 def _move(
     origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool, live: bool
-) -> Migrated:
+) -> Migration:
     """Copy, compare, and only then remove the mark that the copy is unfinished."""
     began = monotonic()
     with ExitStack() as looks:
@@ -162,7 +162,7 @@ def _move(
             txn.admin.save_learned_value(COPY_MARK, None)
     rows = {item.table: item.rows for item in tables}
     whole = hashlib.sha256("\n".join(item.checksum for item in tables).encode()).hexdigest()
-    return Migrated(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
+    return Migration(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
 
 
 def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
@@ -252,7 +252,7 @@ def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
         raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
 
 
-def _compare(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
+def _compare(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Check, ...]:
     """Compare every table of both sides; the copy is complete only if they are equal."""
     results = []
     with goal.snapshot(namespace) as other:
@@ -274,7 +274,7 @@ def _compare(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, adv
     return tuple(results)
 
 
-def _check_table(look: Snapshot, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
+def _check_table(look: Snapshot, table: Table, first: Mapping[Family, int], advance: Advance) -> Check:
     """Keys are counted from the first, so that the sum is the same wherever they begin."""
     total, rows = hashlib.sha256(), 0
     for row in look.rows(table):
@@ -284,4 +284,4 @@ def _check_table(look: Snapshot, table: Table, first: Mapping[Family, int], adva
         if rows % BATCH_ROWS == 0:
             advance(BATCH_ROWS)
     advance(rows % BATCH_ROWS)
-    return Checked(table.name, rows, total.hexdigest())
+    return Check(table.name, rows, total.hexdigest())

@@ -39,7 +39,7 @@ _FAULTS = (InvalidInput, ValueError, TypeError, KeyError, AttributeError, Overfl
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Value):
+class LostMemory(Value):
     """A memory that could not be brought along."""
 
     namespace: str | None
@@ -55,7 +55,7 @@ class Salvage(Value):
     source: str
     target: str
     memories: dict[str, int]
-    lost: tuple[Lost, ...]
+    lost: tuple[LostMemory, ...]
     notes: tuple[str, ...]
 
 
@@ -111,7 +111,7 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
         with closing(open_store(str(folder / "store.db"))) as store:
             counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
         move_into_place(folder / "store.db", goal, replace=False)
-    lost = tuple(Lost(parts[key].name if key in parts else None, id, why) for key, id, why in found.lost)
+    lost = tuple(LostMemory(parts[key].name if key in parts else None, id, why) for key, id, why in found.lost)
     return Salvage(source, target, counts, lost, tuple(found.notes))
 
 

@@ -32,11 +32,11 @@ from fivefold.values.vectors import Span
 SHOWN_WORDS = 3
 """Maximum number of words that a reason names."""
 
-SAME = 0.7
-NEAR = 0.5
+SAME_SIMILARITY = 0.7
+NEAR_SIMILARITY = 0.5
 """From which similarity on two words are the same in other forms, and from which they are near."""
 
-ENDING = 3
+MAX_ENDING = 3
 """Characters that a form of a word adds at most, such as "es" and "ing"."""
 
 _BY_ROUTE = {
@@ -77,7 +77,9 @@ def short_reason(candidate: Candidate) -> str:
     time = next((_BY_ROUTE[route] for route in ("turns", "window") if route in routes), "")
     if same or time:
         return "; ".join(filter(None, (same, time)))
-    near = max((word for word in words if word.similarity >= NEAR), key=lambda word: word.similarity, default=None)
+    near = max(
+        (word for word in words if word.similarity >= NEAR_SIMILARITY), key=lambda word: word.similarity, default=None
+    )
     if near:
         return f"“{near.memory}” is near “{near.question}”"
     best = max(candidate.evidence, key=lambda item: item.contribution, default=None)
@@ -88,12 +90,12 @@ def _is_same(word: WordMatch) -> bool:
     """True if both are forms of one word, which have the same first letter; "clock" is only near "time"."""
     said, asked = word.memory.casefold(), word.question.casefold()
     shorter, longer = sorted((said, asked), key=len)
-    if longer.startswith(shorter) and len(longer) - len(shorter) <= ENDING:
+    if longer.startswith(shorter) and len(longer) - len(shorter) <= MAX_ENDING:
         return True
-    return word.similarity >= SAME and said[:1] == asked[:1]
+    return word.similarity >= SAME_SIMILARITY and said[:1] == asked[:1]
 
 
-LONG = 1_000
+LONG_CHARACTERS = 1_000
 """Characters from which on a text is long: only a part of it is shown in lists."""
 
 SHOWN_LONG = 800
@@ -168,7 +170,7 @@ def mark_question(words: Sequence[WordMatch], question: str) -> list[Segment]:
 
 def shown_span(content: str, match: PassageMatch | None) -> Span:
     """The characters that are shown of a text: all if it is short, else the passage that matched."""
-    if len(content) <= LONG:
+    if len(content) <= LONG_CHARACTERS:
         return 0, len(content)
     if match is not None and match.parts > 1:
         return match.start, match.end
@@ -238,14 +240,14 @@ NOT_FOUND = "Nothing stored seems to answer this."
 INDENT = "\n        "
 """Further lines of a memory are indented, so that nothing in it can look like a line of the explanation."""
 
-COLUMN = 10
+MIN_COLUMN = 10
 """The least width of the column of names."""
 
 
 def explain_hit(rank: int, candidate: Candidate, length: int | None = None, composite: bool = False) -> str:
     """The memory and the arithmetic behind its score; text longer than `length` is cut to the matched words."""
     content = candidate.memory.content
-    if length is None and len(content) > LONG:
+    if length is None and len(content) > LONG_CHARACTERS:
         length = SHOWN_LONG_TEXT
     text = content if length is None else excerpt(content, candidate.passage, length)
     text = INDENT.join(visible(text).split("\n"))
@@ -256,7 +258,7 @@ def explain_hit(rank: int, candidate: Candidate, length: int | None = None, comp
 def explain_score(candidate: Candidate) -> list[str]:
     """The arithmetic behind a score, one line for each route and each step."""
     names = [item.route for item in candidate.evidence] + [step.stage for step in candidate.steps]
-    wide = max((COLUMN, *map(len, names)))
+    wide = max((MIN_COLUMN, *map(len, names)))
     lines = []
     for item in candidate.evidence:
         note = f"  ({item.note})" if item.note else ""
@@ -278,7 +280,7 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
     if plan.filter:
         lines.append(f"filter {plan.filter}")
     lines += [f"  {hint.describe()}" for hint in plan.type_hints]
-    wide = max((COLUMN, *(len(run.route) for run in routes)))
+    wide = max((MIN_COLUMN, *(len(run.route) for run in routes)))
     for run in routes:
         status = "empty" if run.status == "hits" and not run.found else run.status
         lines.append(f"  {run.route:<{wide}} {status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
@@ -329,7 +331,7 @@ def explain_rest(
 
 # What a notebook shows of a recall: each hit with its chance or score, a reason, and a bar of what routes added.
 
-SHOWN = 300
+NOTEBOOK_CHARACTERS = 300
 """Characters of a memory in a notebook."""
 
 
@@ -360,7 +362,7 @@ def _memory(candidate: Candidate) -> Html:
     memory = candidate.memory
     who = f", {shown_name(memory.speaker)}" if memory.speaker else ""
     origin = f"{memory.event_at.day} {memory.event_at:%b %Y}{who} · {short_reason(candidate)}"
-    return html_lines(_marked(marked_line(memory.content, candidate.passage, SHOWN)), html_quiet(origin))
+    return html_lines(_marked(marked_line(memory.content, candidate.passage, NOTEBOOK_CHARACTERS)), html_quiet(origin))
 
 
 def _routes(candidate: Candidate, best: float, colours: Mapping[str, str]) -> Html:

@@ -114,7 +114,7 @@ TokenBudget = Annotated[int, Between(1, MAX_TOKENS)]
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class TypeParts:
     """The parts of a type hint: the type without `Annotated` and `None`, its marks, and whether None is allowed."""
 
     base: Any
@@ -126,18 +126,18 @@ class Declared:
         return next((mark for mark in reversed(self.marks) if isinstance(mark, kind)), None)
 
 
-def declared(hint: Any) -> Declared:
+def declared(hint: Any) -> TypeParts:
     """The declaration in a type hint."""
     if get_origin(hint) is Annotated:
         inner, *marks = get_args(hint)
         within = declared(inner)
-        return Declared(within.base, (*within.marks, *marks), within.optional)
+        return TypeParts(within.base, (*within.marks, *marks), within.optional)
     if get_origin(hint) in {Union, types.UnionType}:
         others = [part for part in get_args(hint) if part is not type(None)]
         if len(others) == 1:
             within = declared(others[0])
-            return Declared(within.base, within.marks, True)
-    return Declared(hint, (), False)
+            return TypeParts(within.base, within.marks, True)
+    return TypeParts(hint, (), False)
 
 
 # The JSON Schema of every value, read off its class: library, REST and MCP describe their answers by the same one.
@@ -227,12 +227,12 @@ def _schema_of_hint(hint: Any, ref: str, queue: list[Any]) -> Json:
     return {**schema, "description": about.text} if about else schema
 
 
-def _add_limits(schema: Json, declaration: Declared) -> Json:
+def _add_limits(schema: Json, declaration: TypeParts) -> Json:
     """The schema with its limits; a range holds for each entry of a list or table."""
     between, chars, items = declaration.mark(Between), declaration.mark(Chars), declaration.mark(Items)
     inner = next((part for part in ("items", "additionalProperties") if part in schema), None)
     if between and inner:
-        schema = {**schema, inner: _add_limits(schema[inner], Declared(None, (between,), False))}
+        schema = {**schema, inner: _add_limits(schema[inner], TypeParts(None, (between,), False))}
     elif between:
         schema = {**schema, "minimum": between.low, "maximum": between.high}
     if chars:
@@ -382,7 +382,7 @@ def checker(hint: Any) -> Check:
     return lambda value, path: None if value is None else check_value(value, path)
 
 
-def _checker_of(declaration: Declared) -> Check:
+def _checker_of(declaration: TypeParts) -> Check:
     origin, args = get_origin(declaration.base), get_args(declaration.base)
     if declaration.base is Any or origin in {typing.Union, types.UnionType}:
         return lambda value, path: value  # of several types, a rule says which values fit
@@ -407,7 +407,7 @@ def _checker_of(declaration: Declared) -> Check:
     )
 
 
-def _entry(declaration: Declared, hint: Any) -> Check:
+def _entry(declaration: TypeParts, hint: Any) -> Check:
     """The check of an entry, which has the range of the whole."""
     between = declaration.mark(Between)
     return checker(hint if between is None else typing.Annotated[hint, between])
@@ -461,7 +461,7 @@ def _is_number(value: Any) -> bool:
     return value == value if isinstance(value, float) else abs(value) < 1e300  # noqa: PLR0124 - not NaN
 
 
-def _list_of(declaration: Declared, args: tuple[Any, ...]) -> Check:
+def _list_of(declaration: TypeParts, args: tuple[Any, ...]) -> Check:
     entry, items, short = _entry(declaration, args[0]), declaration.mark(Items), declared(args[0]).mark(Chars)
     plural = "short texts" if short and short.line else _PLURALS.get(declared(args[0]).base, "values")
 
@@ -477,7 +477,7 @@ def _list_of(declaration: Declared, args: tuple[Any, ...]) -> Check:
     return check_list
 
 
-def _tuple_of(declaration: Declared, args: tuple[Any, ...]) -> Check:
+def _tuple_of(declaration: TypeParts, args: tuple[Any, ...]) -> Check:
     entries = [_entry(declaration, arg) for arg in args]
 
     def check_tuple(value: Any, path: str) -> tuple[Any, ...]:

@@ -242,7 +242,7 @@ T = TypeVar("T")
 Place = tuple[int | float | str, ...]
 """The position of an item in the order of its list."""
 
-LARGEST = 2**63
+MAX_PLACE = 2**63
 """No key and no number of a place reaches this."""
 
 
@@ -296,7 +296,7 @@ def read_cursor(cursor: str | None, order: str, *kinds: type) -> Place | None:
 
 def _is(part: object, kind: type) -> bool:
     if kind is int:
-        return type(part) is int and abs(part) < LARGEST
+        return type(part) is int and abs(part) < MAX_PLACE
     if kind is float:
         return type(part) is float and math.isfinite(part)
     return isinstance(part, str) and "\x00" not in part and part == part.encode(errors="ignore").decode()

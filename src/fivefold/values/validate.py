@@ -253,7 +253,7 @@ _LINE_SIGNS = re.compile(r"[\[\]［］(){}:;,·“”\"]")
 """Signs by which our lines separate a name from what is said about it."""
 _PLAIN_BRACKETS = str.maketrans('[]［］“”"', "()()'''")
 
-_OBEYED = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+_CONTROL_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def visible_text(text: str) -> str:
@@ -281,7 +281,7 @@ def shown_name(name: str) -> str:
 
 def is_obeyed(c: str) -> bool:
     """True if a character does something instead of being seen."""
-    return not c.isprintable() and c not in _HARMLESS and unicodedata.category(c) in _OBEYED
+    return not c.isprintable() and c not in _HARMLESS and unicodedata.category(c) in _CONTROL_CATEGORIES
 
 
 def _mark(c: str) -> str:

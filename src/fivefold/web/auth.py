@@ -63,8 +63,8 @@ def _in_table(host: str, port: int | None) -> str:
 
 
 COOKIE = "fivefold_signed_in"
-FORWARDED = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
-FORWARDING = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
+PROXY_HEADERS = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
+PROXY_PREFIXES = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
 """Headers of a proxy, and prefixes of others: what comes through a proxy does not come from this machine, whatever its
 address is.
 """
@@ -116,7 +116,7 @@ def is_local(request: Request) -> bool:
     A proxy that forwards plainly looks the same, but mostly has a user of its own or speaks HTTP/1.0.
     """
     if request.scope.get("http_version") == "1.0" or any(
-        name in FORWARDED or name.startswith(FORWARDING) for name in request.headers
+        name in PROXY_HEADERS or name.startswith(PROXY_PREFIXES) for name in request.headers
     ):
         return False
     try:

@@ -211,13 +211,13 @@ LINES = "application/x-ndjson"
 BYTES = "application/octet-stream"
 """A media type of an import, for clients that are generated: many leave out a body of a type that they do not know."""
 
-CHUNK = 1 << 20
+WRITE_BYTES = 1 << 20
 """The bytes that are written at once."""
 
-SENT = 1 << 16
+SEND_BYTES = 1 << 16
 """The bytes of an export that are sent at once, about."""
 
-FIRST = 100
+FIRST_MEMORIES = 100
 """The memories of an export that are read before its answer begins."""
 
 
@@ -232,7 +232,7 @@ async def body_file(request: Request) -> AsyncIterator[tuple[Path, bytes]]:
             async for chunk in request.stream():
                 digest.update(chunk)
                 buffer += chunk
-                if len(buffer) >= CHUNK:
+                if len(buffer) >= WRITE_BYTES:
                     await run_in_threadpool(file.write, bytes(buffer))
                     buffer.clear()
             await run_in_threadpool(file.write, bytes(buffer))
@@ -245,7 +245,7 @@ def export_of(engine: Engine, headers: Mapping[str, str] | None = None) -> Respo
     The first ones are read at once, so that an error is still answered as one.
     """
     lines = engine.export_lines()
-    first = list(islice(lines, FIRST))
+    first = list(islice(lines, FIRST_MEMORIES))
     rest = stream(chain(first, lines), threads_of(engine.store))
     return StreamingResponse(_chunks(rest), media_type=LINES, headers=headers)
 
@@ -254,7 +254,7 @@ async def _chunks(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
     buffer = bytearray()
     async for line in lines:
         buffer += line.encode() + b"\n"
-        if len(buffer) >= SENT:
+        if len(buffer) >= SEND_BYTES:
             yield bytes(buffer)
             buffer.clear()
     yield bytes(buffer)

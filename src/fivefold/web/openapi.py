@@ -21,11 +21,11 @@ from fivefold.values.serialize import Json
 from fivefold.values.validate import MAX_NAME, NAME_PATTERN
 from fivefold.web.connections import BYTES, LINES
 from fivefold.web.problems import MEDIA_TYPE
-from fivefold.web.rest.operations import JSON, OPERATIONS, QUEUED, Operation
+from fivefold.web.rest.operations import JSON, OPERATIONS, QUEUED_STATUS, Operation
 
 REF = "#/components/schemas/"
 NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": NAME_PATTERN}
-ALWAYS = (401, 403, 404, 421, 422, 429, 500, 503)
+COMMON_STATUSES = (401, 403, 404, 421, 422, 429, 500, 503)
 WITH_BODY = (400, 413, 415)
 WHEN_WRITING = (409, 410, 501, 507)
 
@@ -105,10 +105,10 @@ def _complete(entry: Json, operation: Operation) -> None:
         entry["requestBody"]["content"][operation.takes]["example"] = body
     if operation.name == "change_settings":
         entry["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
-    statuses = {*ALWAYS, *(WITH_BODY if operation.takes else ()), *(WHEN_WRITING if operation.writes else ())}
+    statuses = {*COMMON_STATUSES, *(WITH_BODY if operation.takes else ()), *(WHEN_WRITING if operation.writes else ())}
     entry["responses"] = {str(operation.status): _response(operation), **_problems(sorted(statuses))}
     if operation.queues:
-        entry["responses"][str(QUEUED)] = _json_response(QueuedWrite, "Accepted; it is stored soon")
+        entry["responses"][str(QUEUED_STATUS)] = _json_response(QueuedWrite, "Accepted; it is stored soon")
     entry["security"] = [{"key": []}, {}]
 
 

@@ -21,7 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_S = 5
 """After how many seconds it is worth asking a busy or absent store again."""
 
-_RETRIED = ("store-away", "stopping", "model-failed")
+_RETRY_KINDS = ("store-away", "stopping", "model-failed")
 
 
 class ProblemError(Exception):
@@ -50,7 +50,7 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
             return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
 
         return replace(failure, detail=error.message(call=header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
-    return failure, {"Retry-After": str(RETRY_S)} if failure.kind in _RETRIED else {}
+    return failure, {"Retry-After": str(RETRY_S)} if failure.kind in _RETRY_KINDS else {}
 
 
 def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:

@@ -194,7 +194,7 @@ class ReportBuilder:
 
 
 _NAMES = ("speaker", "session_id", "predicate", "task_tag", "tags")
-SEARCHED = (*TEXT_FIELDS, *_NAMES, "metadata")
+SECRET_FIELDS = (*TEXT_FIELDS, *_NAMES, "metadata")
 """The fields that can hold a secret."""
 
 
@@ -202,7 +202,7 @@ def without_secrets(record: Record, settings: Settings) -> Record:
     """The record as it may be stored, with a note for each secret; an error for the first that the settings refuse."""
     changes: dict[str, Any] = {}
     notes: list[str] = []
-    for name, value in [(name, value) for name in SEARCHED if (value := getattr(record, name))]:
+    for name, value in [(name, value) for name in SECRET_FIELDS if (value := getattr(record, name))]:
         found: list[str] = []
         masked = scan_secrets(value, lambda kind: _treatment(kind, settings) == "mask", found)
         treatments = {kind: done for kind in found if (done := _treatment(kind, settings)) != "keep"}
@@ -231,7 +231,7 @@ def refuse_secrets(records: Iterable[Record], settings: Settings) -> None:
 def kinds_of_secrets(item: Record | Memory) -> tuple[str, ...]:
     """The kinds of secrets in all fields of a record or a memory, each once."""
     found: list[str] = []
-    for name in SEARCHED:
+    for name in SECRET_FIELDS:
         scan_secrets(getattr(item, name), lambda kind: False, found)
     return tuple(dict.fromkeys(found))
 

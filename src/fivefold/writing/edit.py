@@ -232,7 +232,7 @@ def _check_held(namespace: Namespace, ids: Sequence[str], held: Sequence[Memory]
         raise NotFound(f"in namespace {namespace.name!r} no record {min(missing)!r} waits for approval")
 
 
-class _Decided(Exception):
+class _DecisionConflict(Exception):
     """A record that was about to be stored was approved or rejected by somebody else."""
 
 
@@ -246,11 +246,11 @@ def approve(namespace: Namespace, ids: Sequence[str]) -> Report:
 
         def take(txn: Writer, _: ReportBuilder, own: Sequence[Record] = batch) -> None:
             if txn.quarantine.take([record.id or "" for record in own]) != len(own):
-                raise _Decided
+                raise _DecisionConflict
 
         try:
             report.include(write_checked(namespace, batch, len(batch), at_end=take, approved=True))
-        except _Decided:
+        except _DecisionConflict:
             raise InvalidInput(
                 "another caller has decided on one of these; look at the list again", field="ids"
             ) from None

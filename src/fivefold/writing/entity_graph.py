@@ -11,7 +11,7 @@ from fivefold.namespace import Namespace
 from fivefold.stores.records import NewEdge
 from fivefold.values.entities import EDGE_KINDS, Edge, EdgeKind, Entity, Mention
 from fivefold.values.memory import Memory
-from fivefold.values.reports import LARGEST, Page, page_of, read_cursor
+from fivefold.values.reports import MAX_PLACE, Page, page_of, read_cursor
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import checked_limit, checked_name, checked_text
 
@@ -32,7 +32,7 @@ class Graph:
     def entity(self, which: str | int) -> Entity:
         """The entity with that id or name; an ambiguous name is an error that lists the candidates."""
         if isinstance(which, int):
-            matches = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < LARGEST else []
+            matches = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < MAX_PLACE else []
         else:
             matches = list(self.entities(which))
         exact = [item for item in matches if folded(item.name) == folded(str(which))]
@@ -159,7 +159,7 @@ class Graph:
     def unrelate(self, edge_id: int) -> None:
         """Remove a relation."""
         with self._namespace.transaction() as txn:
-            if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.edges.drop(edge_id):
+            if not isinstance(edge_id, int) or abs(edge_id) >= MAX_PLACE or not txn.edges.drop(edge_id):
                 raise NotFound(f"namespace {self._namespace.name!r} has no edge {edge_id!r}")
 
 

@@ -16,7 +16,7 @@ from fivefold.writing.draft import NO_VECTORS, Draft
 FACET_VECTORS = "facet vectors"
 """The learned value that is there once they are kept up; `whole` says that every memory has them."""
 
-BATCH = 64
+BATCH_MEMORIES = 64
 """Memories whose facets are read in one transaction."""
 
 
@@ -61,7 +61,7 @@ def _make_all(namespace: Namespace) -> int:
     after = made = 0
     while True:
         with namespace.transaction(model) as txn:
-            if not (batch := txn.memories.scan(after, BATCH)):
+            if not (batch := txn.memories.scan(after, BATCH_MEMORIES)):
                 txn.admin.save_learned_value(FACET_VECTORS, {"whole": True})
                 return made
             after = batch[-1][0].row

@@ -23,7 +23,7 @@ from fivefold.writing.facets import forget_facets
 from fivefold.writing.sessions import stored_texts
 from fivefold.writing.type_vocabulary import count_words
 
-BATCH = 128
+BATCH_MEMORIES = 128
 """Memories that are embedded together."""
 
 Advance = Callable[[int], None]
@@ -91,7 +91,7 @@ def fill(
     """Give every memory its vectors in that space; `then` runs in the transaction that finds nothing left to do."""
     while True:
         with namespace.transaction() as txn:
-            pending = txn.vectors.missing(state, BATCH)
+            pending = txn.vectors.missing(state, BATCH_MEMORIES)
             if not pending:
                 if then:
                     then(txn)
@@ -110,7 +110,9 @@ def fill(
             texts = [stored_texts(txn, memory, extraction) for memory, extraction in own]
         read = read_texts(texts, model)
         with namespace.transaction() as txn:
-            missing = {memory.row: (memory, extraction) for memory, extraction in txn.vectors.missing(state, BATCH)}
+            missing = {
+                memory.row: (memory, extraction) for memory, extraction in txn.vectors.missing(state, BATCH_MEMORIES)
+            }
             for (memory, _), given, vectors in zip(own, texts, read, strict=True):
                 current = missing.get(memory.row)
                 if current is not None and stored_texts(txn, *current) == given:

@@ -102,7 +102,7 @@ OBJECTS = st.lists(
 def test_items_are_what_json_reads(written: list[object], size: int, indent: int | None, ascii: bool) -> None:
     text = json.dumps(written, indent=indent, ensure_ascii=ascii)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "CHUNK", size)
+        patch.setattr(sources, "CHUNK_BYTES", size)
         assert list(items(io.BytesIO(text.encode("utf-8-sig")), "file")) == written
 
 
@@ -137,7 +137,7 @@ def test_errors_say_where(text: bytes, why: str) -> None:
 
 def test_an_item_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small archive can hold a text of any length."""
-    monkeypatch.setattr(sources, "CHUNK", 1_000)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 1_000)
     monkeypatch.setattr(sources, "MAX_ITEM", 8_000)
     endless = io.BytesIO(b'[{"a": "' + b"x" * 1_000_000)
     with pytest.raises(InvalidInput, match="file, item 1: is longer than 8,000 characters"):
@@ -161,7 +161,7 @@ def whole(stream: JsonStream) -> Any:
 @given(VALUES, st.sampled_from([1, 3, 1 << 20]), st.sampled_from([None, 1]))
 def test_what_is_read_in_pieces_is_what_is_read_at_once(value: Any, size: int, indent: int | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "CHUNK", size)
+        patch.setattr(sources, "CHUNK_BYTES", size)
         assert whole(JsonStream(io.BytesIO(json.dumps(value, indent=indent).encode()), "file")) == value
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 
 from fivefold.values.memory import Session
-from fivefold.web.inspector.sessions import NARROW, TURNS, WIDE, Strip, make_timeline
+from fivefold.web.inspector.sessions import NARROW, PAGE_TURNS, WIDE, Strip, make_timeline
 from tests.support.web_server import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -51,13 +51,13 @@ def test_a_session_is_read_as_a_talk(browser_page: Page) -> None:
 
 
 def test_a_long_session_comes_in_parts(served: Served) -> None:
-    lines = [{"content": f"This is line {number}", "session_id": "long"} for number in range(TURNS + 3)]
+    lines = [{"content": f"This is line {number}", "session_id": "long"} for number in range(PAGE_TURNS + 3)]
     assert served.client.post(f"/v1/namespaces/{OWN}/memories/batch", json={"records": lines}).status_code == 201
     first = served.client.get(f"/sessions/long?namespace={OWN}").text
     assert "This is line 199<" in first
     assert "This is line 200<" not in first
-    assert f"from={TURNS + 1}" in first
-    rest = served.client.get(f"/sessions/long?namespace={OWN}&from={TURNS + 1}").text
+    assert f"from={PAGE_TURNS + 1}" in first
+    rest = served.client.get(f"/sessions/long?namespace={OWN}&from={PAGE_TURNS + 1}").text
     assert "This is line 202<" in rest
     assert "This is line 199<" not in rest
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fivefold.values.explain import LONG
+from fivefold.values.explain import LONG_CHARACTERS
 from fivefold.values.recall_trace import PassageMatch, WordMatch
 from fivefold.web.inspector.rendering import MAX_INLINE_CHARS, around_passage, environment
 
@@ -45,5 +45,5 @@ def test_a_whole_text_comes_in_three_parts() -> None:
 
 def test_a_long_text_is_long_and_a_very_long_one_has_its_own_page() -> None:
     is_long, is_inline = (environment().filters[name] for name in ("is_long", "is_inline"))
-    assert [is_long("x" * LONG), is_long("x" * (LONG + 1))] == [False, True]
+    assert [is_long("x" * LONG_CHARACTERS), is_long("x" * (LONG_CHARACTERS + 1))] == [False, True]
     assert [is_inline("x" * MAX_INLINE_CHARS), is_inline("x" * (MAX_INLINE_CHARS + 1))] == [True, False]

@@ -227,7 +227,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.setenv("OPENAI_BASE_URL", made.url)
     monkeypatch.setenv("OPENAI_API_KEY", "local-key")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("fivefold.models.remote.ATTEMPTS", 2)
+    monkeypatch.setattr("fivefold.models.remote.MAX_ATTEMPTS", 2)
     monkeypatch.setattr("fivefold.models.remote.time.sleep", lambda _: None)
     thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -63,7 +63,7 @@ DIMENSIONS = (16, 24)
 """Those of the two embedders between which a namespace is moved."""
 
 
-class Filled(Task):
+class FilledStoreTask(Task):
     """An operation on a store with memories that it must not change."""
 
     def prepare(self, folder: Path) -> None:
@@ -74,7 +74,7 @@ class Filled(Task):
         return SIZE - len(all_ids(engine)), 0
 
 
-class Rebuild(Filled, EngineTask):
+class Rebuild(FilledStoreTask, EngineTask):
     """Everything that is derived is built again."""
 
     name = "index rebuild"
@@ -84,7 +84,7 @@ class Rebuild(Filled, EngineTask):
             engine.doctor(repair=True)
 
 
-class Reembed(Filled):
+class Reembed(FilledStoreTask):
     """The namespace goes from one embedder to another and back."""
 
     name = "reembed"
@@ -104,7 +104,7 @@ class Reembed(Filled):
             return Verdict(lost + (dimension not in allowed), half, complaints(engine))
 
 
-class Import(Filled):
+class Import(FilledStoreTask):
     """A file of JSON lines goes into a new namespace; an import that was cut off runs again and goes on."""
 
     name = "import"
@@ -138,7 +138,7 @@ class Import(Filled):
             return Verdict(lost, half, (*findings, *complaints(engine)))
 
 
-class Copy(Filled):
+class Copy(FilledStoreTask):
     """The store goes to another one; a copy that was cut off continues when it is run again."""
 
     name = "migrate to a file"
@@ -229,7 +229,7 @@ class Upgrade(Task):
         return Verdict(lost, half, findings)
 
 
-class Backup(Filled, EngineTask):
+class Backup(FilledStoreTask, EngineTask):
     """A backup takes the place of the one before; it has every memory that was there when it began."""
 
     name = "backup"

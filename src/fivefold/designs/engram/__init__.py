@@ -26,7 +26,7 @@ from fivefold.values.vectors import Passage, Vector, VectorField
 
 # Association: modern Hopfield retrieval, which completes a cue to the pattern it belongs to (E7).
 
-SETTLED = 1 - 1e-6
+SETTLED_COSINE = 1 - 1e-6
 """The cosine from which on an update has not moved the state."""
 
 
@@ -62,7 +62,7 @@ class Associative(CosineRoute):
             if not len(patterns):
                 return []
             previous, state = state, attend(patterns, state, options.sharpness)
-            if float(previous @ state) > SETTLED:
+            if float(previous @ state) > SETTLED_COSINE:
                 break
         return context.reader.search.dense(context.space, "full", state, depth, keep)
 

@@ -175,13 +175,13 @@ def choice_of(pin: str) -> str:
     return pin.rpartition("@")[0]
 
 
-LEVELS = 7
+CODE_LEVELS = 7
 """Codes go from −7 to 7."""
 
-BLOCK = 1_024
+BLOCK_TOKENS = 1_024
 """Tokens that are unpacked at once at most: few enough to stay in the processor's cache."""
 
-_ZERO = 8
+_CODE_OFFSET = 8
 """Offset added to a code, so that four bits without a sign hold it."""
 
 
@@ -194,7 +194,7 @@ def pack(vectors: Matrix) -> bytes:
     """The rows of a matrix of unit vectors, one after the other."""
     largest = np.abs(vectors).max(axis=1, keepdims=True) if len(vectors) else np.ones((0, 1), np.float32)
     scales = np.clip(np.ceil(largest * 255), 1, 255)
-    codes = np.rint(vectors * (255 * LEVELS / scales)).astype(np.int8) + _ZERO
+    codes = np.rint(vectors * (255 * CODE_LEVELS / scales)).astype(np.int8) + _CODE_OFFSET
     half = vectors.shape[1] // 2
     rows = np.empty((len(vectors), half + 1), dtype=np.uint8)
     rows[:, :half] = codes[:, :half] | (codes[:, half:] << 4)
@@ -207,7 +207,7 @@ def unpack(packed: bytes, dimension: int) -> Matrix:
     rows = _rows(packed, dimension)
     codes = rows[:, :-1].astype(np.float32)
     both: Matrix = np.concatenate((codes % 16, codes // 16), axis=1)
-    return (both - np.float32(_ZERO)) * _scales(rows)
+    return (both - np.float32(_CODE_OFFSET)) * _scales(rows)
 
 
 def best_matches(question: Matrix, passages: Sequence[bytes]) -> Matrix:
@@ -228,7 +228,7 @@ def similarities(question: Matrix, packed: bytes) -> Matrix:
     half = question.shape[1] // 2
     scores = np.empty((len(rows), len(question)), dtype=np.float32)
     turned = np.ascontiguousarray(question.T)
-    size = max(1, min(BLOCK, MAX_PRODUCT // max(1, turned.size)))
+    size = max(1, min(BLOCK_TOKENS, MAX_PRODUCT // max(1, turned.size)))
     codes = np.empty((min(size, len(rows)), 2 * half), dtype=np.float32)
     for start in range(0, len(rows), size):
         block = rows[start : start + size]
@@ -236,7 +236,7 @@ def similarities(question: Matrix, packed: bytes) -> Matrix:
         np.bitwise_and(block[:, :half], 15, out=some[:, :half], casting="unsafe")
         np.right_shift(block[:, :half], 4, out=some[:, half:], casting="unsafe")
         np.matmul(some, turned, out=scores[start : start + len(block)])
-    scores -= np.float32(_ZERO) * question.sum(axis=1)
+    scores -= np.float32(_CODE_OFFSET) * question.sum(axis=1)
     scores *= _scales(rows)
     return scores
 
@@ -246,4 +246,4 @@ def _rows(packed: bytes, dimension: int) -> npt.NDArray[np.uint8]:
 
 
 def _scales(rows: npt.NDArray[np.uint8]) -> Matrix:
-    return rows[:, -1:].astype(np.float32) / np.float32(255 * LEVELS)
+    return rows[:, -1:].astype(np.float32) / np.float32(255 * CODE_LEVELS)

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from fivefold.models.shipped import FOLDER, BadModel, Tensor, unpack
-from fivefold.models.weights.features import COUNT
+from fivefold.models.weights.features import FEATURE_COUNT
 from fivefold.models.weights.features import features as features
 from fivefold.values.query import Curve, Decay, Weights
 from fivefold.values.vectors import Matrix, Vector
@@ -127,7 +127,7 @@ def load(path: Path) -> WeightModel:
 def shapes(dimension: int) -> dict[str, tuple[int, ...]]:
     """The shape of each tensor of a network for vectors of that dimension (D3)."""
     shapes_by_name: dict[str, tuple[int, ...]] = {}
-    inputs = (dimension, WIDTHS[0], WIDTHS[1] + COUNT, WIDTHS[2])
+    inputs = (dimension, WIDTHS[0], WIDTHS[1] + FEATURE_COUNT, WIDTHS[2])
     for number, (width, values) in enumerate(zip(WIDTHS, inputs, strict=True), 1):
         shapes_by_name |= {f"{number}.linear.weight": (width, values), f"{number}.linear.bias": (width,)}
         if number < len(WIDTHS):
@@ -151,16 +151,16 @@ FILE = "signals.bin"
 CURVES: tuple[Curve, ...] = ("linear", "exponential", "gaussian", "none")
 """The curves to choose from; the linear one runs over the candidates, from the oldest to the newest (D2)."""
 
-TIMES = 5
+TIME_INPUTS = 5
 """Number of inputs that describe the time: see `times_of`."""
 
-WIDTH = 16
+HEAD_WIDTH = 16
 """Width of the heads, and of the descriptors of signals and candidates."""
 
-SEEN = 6
+CANDIDATE_INPUTS = 6
 """Number of inputs that describe a candidate: its three signals, and how far each is from the candidates' mean."""
 
-SHARE = 1 / 24
+HALF_LIFE_SHARE = 1 / 24
 """Without a named time, half-lives are counted in this share of how far memory reaches."""
 
 MAX_LOG_LIFE = 8.0
@@ -173,16 +173,16 @@ _SCALE = 8.0
 """The logarithm of days by which times are divided, so that years are about one."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
-    "decay.1.weight": (WIDTH, WIDTHS[2] + TIMES),
-    "decay.1.bias": (WIDTH,),
-    "decay.2.weight": (len(CURVES) + 1, WIDTH),
+    "decay.1.weight": (HEAD_WIDTH, WIDTHS[2] + TIME_INPUTS),
+    "decay.1.bias": (HEAD_WIDTH,),
+    "decay.2.weight": (len(CURVES) + 1, HEAD_WIDTH),
     "decay.2.bias": (len(CURVES) + 1,),
-    "token.weight": (WIDTH, WIDTHS[2] + SEEN),
-    "token.bias": (WIDTH,),
-    "query.weight": (WIDTH, WIDTH),
-    "key.weight": (WIDTH, WIDTH),
-    "value.weight": (WIDTH, WIDTH),
-    "descriptors": (3, WIDTH),
+    "token.weight": (HEAD_WIDTH, WIDTHS[2] + CANDIDATE_INPUTS),
+    "token.bias": (HEAD_WIDTH,),
+    "query.weight": (HEAD_WIDTH, HEAD_WIDTH),
+    "key.weight": (HEAD_WIDTH, HEAD_WIDTH),
+    "value.weight": (HEAD_WIDTH, HEAD_WIDTH),
+    "descriptors": (3, HEAD_WIDTH),
 }
 
 
@@ -205,7 +205,7 @@ class Times:
     @property
     def unit(self) -> float:
         """The days in which a half-life is counted: since the named time began, else a share of the span."""
-        days = self.begins if self.begins is not None else self.span * SHARE
+        days = self.begins if self.begins is not None else self.span * HALF_LIFE_SHARE
         return min(MAX_HALF_LIFE_DAYS, max(MIN_HALF_LIFE_DAYS, days))
 
 
@@ -237,8 +237,8 @@ class SignalHeads:
         state = np.broadcast_to(hidden, (len(signals), len(hidden)))
         tokens = np.maximum(self._linear("token", np.concatenate([state, seen], axis=1)), 0)
         query, key, value = (tokens @ self.tensors[f"{part}.weight"].T for part in ("query", "key", "value"))
-        tokens = tokens + _softmax(query @ key.T / WIDTH**0.5) @ value
-        logits = tokens @ self.tensors["descriptors"].T / WIDTH**0.5 + np.log(np.maximum(weights, 1e-9))
+        tokens = tokens + _softmax(query @ key.T / HEAD_WIDTH**0.5) @ value
+        logits = tokens @ self.tensors["descriptors"].T / HEAD_WIDTH**0.5 + np.log(np.maximum(weights, 1e-9))
         return np.asarray(_softmax(logits), dtype=np.float32)
 
     def _linear(self, name: str, values: Matrix) -> Matrix:

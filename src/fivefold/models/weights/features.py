@@ -70,7 +70,7 @@ def _slips(word: str) -> Iterator[str]:
             yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-COUNT = 6
+FEATURE_COUNT = 6
 """Number of features; the model's input width depends on it."""
 
 LONG_QUERY_WORDS = 24

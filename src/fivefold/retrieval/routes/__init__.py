@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fivefold.retrieval.protocols import Route, SearchContext
 from fivefold.retrieval.routes.late import Late
-from fivefold.retrieval.routes.searches import STANDING, Dense, Graph, InWindow, Lexical, QuestionParts, Standing, Turns
+from fivefold.retrieval.routes.searches import STANDING, Dense, Graph, InWindow, Lexical, QuestionParts, Rules, Turns
 from fivefold.values.registry import Registry, members_of
 
 ROUTES = Registry[Route](
@@ -18,7 +18,7 @@ ROUTES = Registry[Route](
         "window": InWindow(),
         "turns": Turns(),
         "parts": QuestionParts(),
-        STANDING: Standing(),
+        STANDING: Rules(),
         "associative": "fivefold.designs.engram:ASSOCIATIVE",
         "recency": "fivefold.designs.ditto:RECENCY",
         "frequency": "fivefold.designs.ditto:FREQUENCY",

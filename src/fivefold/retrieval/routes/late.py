@@ -29,21 +29,21 @@ from fivefold.values.vectors import Passage, QuestionReading, Span
 
 # What the best of many passages gains by chance, so that a long text is not found just for being long.
 
-SHARE = 0.5
+LUCK_SHARE = 0.5
 """Share of that gain that is taken off. All of it lowers long texts that do answer; half of it ranks best."""
 
 
 def lucky_gain(passages: int, spread: float) -> float:
     """About the most that the best of so many strangers exceeds their mean by: σ · √(2 ln n)."""
-    return SHARE * spread * sqrt(2 * log(passages))
+    return LUCK_SHARE * spread * sqrt(2 * log(passages))
 
 
 # Late interaction: how near each word of the question comes to a word of the memory, weighted and added up.
 
-PASSAGES = 4
+MAX_PASSAGES = 4
 """Number of passages of a long text that are compared token by token: those whose vectors are nearest."""
 
-SPREAD = 0.07
+SCORE_DEVIATION = 0.07
 """The standard deviation of the score over passages that have nothing to do with a question, as measured."""
 
 
@@ -65,7 +65,9 @@ def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateSc
     question = context.question_read()
     if unknown := [row for row in rows if row not in known]:
         long = context.reader.search.passage_vectors(space, unknown)
-        nearest = {row: np.argsort(-(long[row] @ question.vector), kind="stable")[:PASSAGES].tolist() for row in long}
+        nearest = {
+            row: np.argsort(-(long[row] @ question.vector), kind="stable")[:MAX_PASSAGES].tolist() for row in long
+        }
         parts = [(row, part) for row in unknown for part in nearest.get(row, (0,))]
         tokens = context.reader.search.token_vectors(space, parts)
         known.update((row, []) for row in unknown)
@@ -76,7 +78,7 @@ def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateSc
     matches = best_matches(question.tokens, [passage.tokens for _, passage in present])
     best: dict[int, LateScore] = {}
     for (row, passage), score in zip(present, (matches @ question.weights).tolist(), strict=True):
-        lowered = score - lucky_gain(passage.parts, SPREAD)
+        lowered = score - lucky_gain(passage.parts, SCORE_DEVIATION)
         if row not in best or lowered > best[row].score:
             best[row] = LateScore(lowered, passage.part, passage.parts, passage.tokens)
     return best
@@ -120,11 +122,11 @@ class Late(CosineRoute):
         return [new_hit(row, found.score, part=found.part) for row, found in ranked]
 
 
-SHOWN = 5
+MAX_PAIRS = 5
 """Maximum number of pairs of words named for a hit: those that count most."""
 
 
-NEAR = 0.35
+MIN_SIMILARITY = 0.35
 """The least similarity of two words that have met."""
 
 
@@ -200,7 +202,7 @@ def matched_words(
     nearest = zip(question.spans, table.argmax(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
     for i, ((start, end), j, near) in enumerate(nearest):
         (first, last), earlier = spans[j]
-        if near < NEAR or first == last or start == end:
+        if near < MIN_SIMILARITY or first == last or start == end:
             continue
         if text[start:end].casefold() in SKIPPED_WORDS or not text[start:end].isalnum():
             continue
@@ -214,7 +216,7 @@ def matched_words(
     for pair in pairs:
         if pair[2].question not in best or pair[0] > best[pair[2].question][0]:
             best[pair[2].question] = pair
-    chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1]))[:SHOWN]
+    chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1]))[:MAX_PAIRS]
     return tuple(word for _, _, word in sorted(chosen, key=lambda pair: pair[1]))
 
 

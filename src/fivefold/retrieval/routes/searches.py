@@ -24,7 +24,7 @@ from fivefold.writing.extract import BUDGET, DIET
 
 # Nearness in meaning: cosine between the question's vector and the memory's.
 
-SPREAD = 0.095
+COSINE_DEVIATION = 0.095
 """The standard deviation of the cosine over passages that have nothing to do with a question, as measured."""
 
 
@@ -77,7 +77,7 @@ def _with_passages(
     lowered = [
         replace(
             hit,
-            score=hit.score - lucky_gain(len(counts[row]), SPREAD),
+            score=hit.score - lucky_gain(len(counts[row]), COSINE_DEVIATION),
             note=f"passage {hit.part + 1} of {len(counts[row])}",
         )
         for row, hit in best.items()
@@ -177,7 +177,7 @@ class QuestionParts(BaseRoute):
 
 # What belongs to the time the question asks about: said in it, or naming it, whatever the type.
 
-DECIDES = 4.0
+WINDOW_FACTOR = 4.0
 """Factor of a hit if the time alone decides: all of them go on, however unlike the words are."""
 
 
@@ -192,7 +192,7 @@ class InWindow(BaseRoute):
         assert window is not None
         hits = context.reader.search.within(window.start, window.end, depth, keep)
         decides = demand is not None and demand.decides
-        return [replace(hit, factor=DECIDES) for hit in hits] if decides else hits
+        return [replace(hit, factor=WINDOW_FACTOR) for hit in hits] if decides else hits
 
 
 SIDES = frozenset({"user", "assistant"})
@@ -228,7 +228,7 @@ class Turns(BaseRoute):
             return [RouteHit(turn.row, 1.0) for turn in latest]
         if (side := demand.speaker) in SIDES:
             latest.sort(key=lambda turn: _side(turn) != side)
-        return [RouteHit(turn.row, 1 / place, factor=DECIDES) for place, turn in enumerate(latest, 1)]
+        return [RouteHit(turn.row, 1 / place, factor=WINDOW_FACTOR) for place, turn in enumerate(latest, 1)]
 
     def _latest(self, context: SearchContext, demand: Demand, depth: int, keep: Filter) -> list[Memory]:
         """The latest notes, or whatever a speaker said last."""
@@ -284,7 +284,7 @@ _FOOD = re.compile(
 )
 
 
-class Standing(CosineRoute):
+class Rules(CosineRoute):
     """Compares the request with the sentences that state a preference or an instruction, not with whole messages.
 
     An advice must know what may not be eaten or spent, whatever the words of both are.

@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from fivefold.errors import FivefoldError, ReaderError, StoreClosed
-from fivefold.learning.reranker import BLEND, STEP, feature_rows, search_kinds
+from fivefold.learning.reranker import DEFAULT_BLEND, STEP, feature_rows, search_kinds
 from fivefold.models.reader import Said, pair_reader
 from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.protocols import Pool, SearchContext, are_short, best_first, is_talk
@@ -347,7 +347,7 @@ class LearnedConstants(Value):
     """
 
     top: Annotated[int, Between(1, 4_096), About("Number of the best that it looks at")] = 20
-    blend: Annotated[float, Between(0, 1), About("The weight of the model next to their order")] = BLEND
+    blend: Annotated[float, Between(0, 1), About("The weight of the model next to their order")] = DEFAULT_BLEND
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:

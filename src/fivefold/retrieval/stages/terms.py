@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from fivefold.retrieval.protocols import Person, Pool, SearchContext, are_short, found_by_routes, is_talk
-from fivefold.retrieval.relations import BEFORE, Replacements, inherited, replacements_among, stand_ins, vectors_of
+from fivefold.retrieval.relations import PAST, Replacements, inherited, replacements_among, stand_ins, vectors_of
 from fivefold.retrieval.routes.searches import STANDING
 from fivefold.retrieval.understand.demands import is_plain
 from fivefold.retrieval.understand.entities import mentioned_people, people_meant
@@ -394,7 +394,7 @@ def _holds(table: Table) -> Vector:
     sure = np.float32(STATES if table.statements else 1.0)
     if table.query.demand("current") or (table.time_decides and table.looks_ahead):
         return np.asarray(-sure * (replaced + 0.7 * ended))
-    if table.query.demand(*BEFORE):
+    if table.query.demand(*PAST):
         return np.asarray(sure * (0.6 * replaced + 0.3 * ended))
     return -0.3 * replaced - 0.3 * ended
 
@@ -408,7 +408,7 @@ def _newest(table: Table) -> Vector:
     """For the present, nothing newer says the same thing in other words; for the past, it replaced nothing."""
     if table.query.demand("current"):
         return 0.2 * table.replacements.replaces - _outdated(table)
-    return -0.8 * table.replacements.replaces if table.query.demand(*BEFORE) else table.zeros()
+    return -0.8 * table.replacements.replaces if table.query.demand(*PAST) else table.zeros()
 
 
 def _outdated(table: Table) -> Vector:

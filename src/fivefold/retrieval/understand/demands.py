@@ -145,7 +145,7 @@ def subject_words(question: str, time_text: str = "") -> list[str]:
 
 LOOKED_AT = 8
 """Memories with the words of the event that are looked at."""
-AFTER = timedelta(days=90)
+AFTER_TIME = timedelta(days=90)
 """Time that "right after" and "after" an event cover."""
 
 _EVENT = (
@@ -190,7 +190,7 @@ def anchored_window(question: str, now: datetime, reader: Reader) -> Window | No
     text = question[match.start() : match.start("event") + len(event)]
     if match["word"].casefold() == "before":
         return Window(EARLIEST, day, text)
-    end = min(now, day + AFTER) if match["word"].casefold() == "after" else now
+    end = min(now, day + AFTER_TIME) if match["word"].casefold() == "after" else now
     return Window(day, end, text) if day < end else None
 
 
@@ -210,7 +210,7 @@ def _day_of(words: Sequence[str], now: datetime, reader: Reader) -> datetime | N
 
 # The running conversation and the one before it, by the log of sessions.
 
-PAUSE = timedelta(minutes=30)
+MAX_PAUSE = timedelta(minutes=30)
 """After such a silence a conversation is over, and the next question begins another one."""
 
 
@@ -225,7 +225,7 @@ class Conversations:
 def conversations(reader: Reader, now: datetime, session_id: str | None = None) -> Conversations:
     """The sessions by that time; the running one is the caller's, or one that ended a short while before."""
     sessions = reader.sessions.before(now, 2)
-    if session_id is None and sessions and now - sessions[0].ended_at < PAUSE:
+    if session_id is None and sessions and now - sessions[0].ended_at < MAX_PAUSE:
         session_id = sessions[0].id
     running = next((session for session in sessions if session.id == session_id), None)
     last = next((session for session in sessions if session.id != session_id), None)

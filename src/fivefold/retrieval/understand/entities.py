@@ -43,7 +43,7 @@ MAX_WORDS = 400
 MAX_MEANINGS = 8
 """Meanings of one name that are followed."""
 
-AROUND = 50
+CONTEXT_MEMORIES = 50
 """Memories with the words around a name that are looked at for whom they mention."""
 
 OWNER = "user"
@@ -188,7 +188,7 @@ def _shares(
 ) -> dict[int, float]:
     """The chance of each meaning of an ambiguous name; they add up to 1."""
     keys = [item.entity for item in candidates]
-    around = reader.search.latest_with(words, AROUND)
+    around = reader.search.latest_with(words, CONTEXT_MEMORIES)
     context = reader.graph.count_mentions(around, keys)
     near = set(reader.graph.neighbours_of(OWNER, keys))
     linked, mentioned = _portions([item.links for item in candidates]), _portions(list(context.values()))

@@ -330,7 +330,7 @@ def _spread(items: Sequence[str]) -> list[str]:
 # A question that follows others, written out so that it can be read alone: 'when is it?' names what it asks about.
 
 OWNED = "'s"
-LONGEST = 300
+MAX_TURN_CHARACTERS = 300
 """Characters of the turns before that are put in front of a question."""
 FEW_WORDS = 4
 """A turn with fewer words of its own is read together with the one before it."""
@@ -365,7 +365,7 @@ def written_out(question: str, refs: Sequence[EntityRef], history: Sequence[str]
     turns = [turn.strip() for turn in history[-2:] if turn.strip()]
     if turns and len(subject_words(turns[-1])) >= FEW_WORDS:
         turns = turns[-1:]
-    return " ".join((*(turn[-LONGEST:] for turn in turns), question))
+    return " ".join((*(turn[-MAX_TURN_CHARACTERS:] for turn in turns), question))
 
 
 MIN_NAMED_RELATIVE = 0.7
@@ -398,7 +398,7 @@ def _with_names(question: str, refs: Sequence[EntityRef]) -> str:
 LOOK_BACK = 6
 """Maximum number of earlier turns that are looked at, the latest first."""
 
-CONFIDENCE = 0.75
+REFERENCE_CONFIDENCE = 0.75
 MAX_EDGES = 12
 """Edges of a name that are looked at for what it is."""
 
@@ -457,7 +457,9 @@ def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityR
         match = pattern.search(question)
         referent = _latest(names, kinds, others, match[0]) if match else None
         if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
-            meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
+            meanings = tuple(
+                Meaning(m.id, m.name, round(m.confidence * REFERENCE_CONFIDENCE, 4)) for m in referent.meanings
+            )
             via = f"{_FROM_USER if referent.via == OWN_NAME else FROM}{referent.text}"
             refs.append(EntityRef(match[0], match.start(), meanings, via))
     return refs

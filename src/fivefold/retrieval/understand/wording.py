@@ -54,9 +54,9 @@ LOOKED_UP = 5_000
 """Lexemes of the namespace that begin like the word and are compared with it, those of most memories first."""
 MAX_WORDS = 60
 """Words of a question that are looked at; a longer text is not a typed question."""
-PLAIN = 5
+MAX_PLAIN_LENGTH = 5
 """Up to this length only swapped letters make a common word out of one that nobody said."""
-LONG = 7
+MIN_LONG_LENGTH = 7
 """From this length on a word of the namespace may be two errors away, below it one."""
 
 _WORD = re.compile(r"(?<![\w@#/\\.'’&+-])[A-Za-z]{3,24}(?![\w@#/\\+&]|[.-]\w)")
@@ -178,12 +178,12 @@ def _near(word: str, terms: Sequence[str], named: bool) -> Iterator[tuple[int, i
     What was said in the namespace comes first. A common word that was not said is meant only after a plain slip of the
     fingers: a rare word is more often right than wrong.
     """
-    letters, known, most = letters_of(word), set(terms), 1 if len(word) < LONG else 2
+    letters, known, most = letters_of(word), set(terms), 1 if len(word) < MIN_LONG_LENGTH else 2
     for rank, (other, others) in enumerate(_alike(word)):
         if (letters ^ others).bit_count() <= 2 and edit_distance(word, other, 1) == 1:
             said = other in _CALENDAR or not known.isdisjoint(lexemes(other))
             oddness = _oddness(word, other)
-            if oddness <= 2 if said else not named and oddness <= (len(word) > PLAIN):
+            if oddness <= 2 if said else not named and oddness <= (len(word) > MAX_PLAIN_LENGTH):
                 yield 1, 0 if said else 2, oddness, rank, other
     for rank, term in enumerate(terms):
         if abs(len(term) - len(word)) > most or len(term) < 4 or word.startswith(term):
@@ -226,7 +226,7 @@ def _joined(question: str, words: Sequence[re.Match[str]], reader: Reader) -> li
         for first, second in pairwise(words)
         if question[first.end() : second.start()] == " "
         and not {first[0].lower(), second[0].lower()} & stop_words()
-        and len(first[0] + second[0]) >= LONG
+        and len(first[0] + second[0]) >= MIN_LONG_LENGTH
     }
     if not pairs:
         return []

@@ -19,12 +19,12 @@ from fivefold.stores.postgres.schema import TABLES, guard, lock
 from fivefold.values.serialize import Value
 
 MIN_CITUS = 13
-SEARCHING = ("pg_catalog.arrayoverlap(anyarray, anyarray)", "pg_catalog.arraycontains(anyarray, anyarray)")
-LEAKPROOF = "; ".join(f"ALTER FUNCTION {name} LEAKPROOF" for name in SEARCHING)
+ARRAY_FUNCTIONS = ("pg_catalog.arrayoverlap(anyarray, anyarray)", "pg_catalog.arraycontains(anyarray, anyarray)")
+LEAKPROOF = "; ".join(f"ALTER FUNCTION {name} LEAKPROOF" for name in ARRAY_FUNCTIONS)
 """On a shard the role is bound by the policy alone, behind which GIN serves only what is known to reveal nothing."""
 
 POLL_S = 1.0
-ENDED = ("finished", "cancelled", "failed")
+END_STATES = ("finished", "cancelled", "failed")
 
 Advance = Callable[[int], None]
 Rows = Callable[[str, Values], list[tuple[Any, ...]]]
@@ -32,7 +32,7 @@ Rows = Callable[[str, Values], list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Distributed(Value):
+class Distribution(Value):
     """The result of distributing: the number of shards, and the tables that were not yet on them."""
 
     shards: int
@@ -40,7 +40,7 @@ class Distributed(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Rebalanced(Value):
+class RebalanceRun(Value):
     """A run of the rebalancer: its number, None when there was nothing to move, and how far it has come."""
 
     job: int | None
@@ -86,7 +86,7 @@ def largest_shards(rows: Rows, schema: str) -> dict[str, int]:
     return most
 
 
-def distribute(connection: Connection, label: str, options: Options, shards: int, advance: Advance) -> Distributed:
+def distribute(connection: Connection, label: str, options: Options, shards: int, advance: Advance) -> Distribution:
     """Shard all tables by namespace, in one transaction; what is distributed already stays as it is."""
     rows: Rows = partial(ask, connection)
     _check_cluster(rows, label)
@@ -106,7 +106,7 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
             connection.execute("SELECT truncate_local_data_after_distributing_table($1::regclass)", [table])
         if tables:
             guard(connection, options)
-    return Distributed(shard_count(rows, options.schema), tuple(tables))
+    return Distribution(shard_count(rows, options.schema), tuple(tables))
 
 
 def _check_cluster(rows: Rows, label: str) -> None:
@@ -155,7 +155,7 @@ def mark_leakproof(rows: Rows) -> None:
 
 def uses_lexical_index(rows: Rows) -> dict[int, bool]:
     """Of each node, whether its lexical index serves."""
-    functions = ", ".join(f"'{name}'::regprocedure" for name in SEARCHING)
+    functions = ", ".join(f"'{name}'::regprocedure" for name in ARRAY_FUNCTIONS)
     command = f"SELECT bool_and(proleakproof) FROM pg_proc WHERE oid IN ({functions})"
     return {node: worked and result == "t" for node, (worked, result) in on_nodes(rows, command).items()}
 
@@ -165,7 +165,7 @@ def planned_moves(rows: Rows) -> int:
     return int(rows("SELECT count(*) FROM get_rebalance_table_shards_plan()", ())[0][0])
 
 
-def start_rebalance(connection: Connection, label: str, options: Options) -> Rebalanced:
+def start_rebalance(connection: Connection, label: str, options: Options) -> RebalanceRun:
     """Let Citus move shards until all nodes have an equal share; gives the new run, or one already running."""
     rows: Rows = partial(ask, connection)
     _check_cluster(rows, label)
@@ -173,12 +173,12 @@ def start_rebalance(connection: Connection, label: str, options: Options) -> Reb
         raise StoreError(f"{label} is not distributed yet", advice="distribute it with {call}", call=Call("distribute"))
     mark_leakproof(rows)
     job = _start(connection)
-    return Rebalanced(None, "balanced", 0, 0) if job is None else _progress(rows, job)
+    return RebalanceRun(None, "balanced", 0, 0) if job is None else _progress(rows, job)
 
 
-def watch_rebalance(connection: Connection, run: Rebalanced) -> Iterator[Rebalanced]:
+def watch_rebalance(connection: Connection, run: RebalanceRun) -> Iterator[RebalanceRun]:
     """Yields the progress of a run, again and again until it has ended."""
-    while run.job is not None and run.state not in ENDED:
+    while run.job is not None and run.state not in END_STATES:
         sleep(POLL_S)
         run = _progress(partial(ask, connection), run.job)
         yield run
@@ -195,10 +195,10 @@ def _start(connection: Connection) -> int | None:
     return None if job is None else int(job)
 
 
-def _progress(rows: Rows, job: int) -> Rebalanced:
+def _progress(rows: Rows, job: int) -> RebalanceRun:
     states = rows("SELECT state, details FROM citus_rebalance_status() WHERE job_id = ?", (job,))
     if not states:
-        return Rebalanced(job, "finished", 0, 0)
+        return RebalanceRun(job, "finished", 0, 0)
     state, details = states[0]
     counts = details.get("task_state_counts", {})
-    return Rebalanced(job, str(state), sum(counts.values()), counts.get("done", 0))
+    return RebalanceRun(job, str(state), sum(counts.values()), counts.get("done", 0))

@@ -184,7 +184,7 @@ def plain_errors(label: str, options: Options) -> Iterator[None]:
         raise StoreError(f"{label} could not do this: {_first_line(error)}") from None
 
 
-_SOON = ("starting up", "shutting down", "recovery", "not yet accepting", "too many", "connection slots", "terminating")
+_WAIT = ("starting up", "shutting down", "recovery", "not yet accepting", "too many", "connection slots", "terminating")
 """Why a server refuses for now, in its own words."""
 
 
@@ -192,7 +192,7 @@ def _is_away(error: BaseException) -> bool:
     """True if the server went away, rather than refuse one statement; 40001 is a replica that is catching up."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    if "FATAL:" in str(error) and not any(reason in str(error) for reason in _SOON):
+    if "FATAL:" in str(error) and not any(reason in str(error) for reason in _WAIT):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("08", "40001", "53300", "57P"))
 

@@ -5,7 +5,7 @@ content. Lexemes are kept as 64-bit keys made of namespace, corpus and lexeme, i
 count of one is found by halving.
 
 Few documents are scored. A first search takes those that hold the rarest lexemes and pairs of lexemes, up to about
-`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), or four times
+`FIRST_DOCUMENTS`; the score of its last hit is the bar. A lexeme adds at most its bound, idf · (k1 + 1), or four times
 that if predicates multiply, so a second search takes only lexemes whose bound alone is above the bar, and pairs whose
 bounds together with those of all commoner lexemes are. What neither search looks at cannot be among the best.
 """
@@ -22,7 +22,7 @@ from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, L
 from fivefold.stores.sql.scope import Kept, Transaction
 from fivefold.values.memory import TYPES
 
-FEW = 1_000
+FIRST_DOCUMENTS = 1_000
 """About how many documents the first search scores."""
 
 K1, B = 1.2, 0.75
@@ -61,7 +61,7 @@ def search(
     alone = f"SELECT array_agg(key) FROM {name}_term WHERE NOT first AND bound > (SELECT score FROM {name}_bar)"
     sql = f"""{_weights(name, places, multiplied)},
 {name}_group AS MATERIALIZED (
-  SELECT place, key, alone, sum(size) OVER best <= {FEW} OR row_number() OVER best = 1 AS first FROM (
+  SELECT place, key, alone, sum(size) OVER best <= {FIRST_DOCUMENTS} OR row_number() OVER best = 1 AS first FROM (
     SELECT place, key, true AS alone, df::float8 AS size, idf AS worth FROM {name}_rare UNION ALL
     SELECT i.place, j.key, false, i.df * j.df / i.n, i.idf + j.idf
     FROM {name}_rare i JOIN {name}_rare j ON j.place > i.place) g

@@ -108,7 +108,7 @@ class Indexes:
             _log.info("the indexes could not be looked at: %s", error)
 
 
-_LOCK = 0x3546_5550
+_LOCK_KEY = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
 
 MAX_INDEX_MEMORY_KB = 2_000_000
@@ -131,7 +131,7 @@ class LargeField:
 
 def maintain(connection: Connection, options: Options) -> Iterator[MaintenanceResult]:
     """Build the indexes that are missing, and renew the planner's statistics; one server at a time does it."""
-    ((mine,),) = ask(connection, f"SELECT pg_try_advisory_lock({_LOCK}, hashtext(?))", (options.schema,))
+    ((mine,),) = ask(connection, f"SELECT pg_try_advisory_lock({_LOCK_KEY}, hashtext(?))", (options.schema,))
     if not mine:
         yield MaintenanceResult("indexes", False, "another server looks after them just now")
         return

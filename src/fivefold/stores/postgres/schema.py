@@ -126,10 +126,10 @@ def guard(connection: Connection, options: Options) -> None:
 
 MIN_SERVER = 15
 MIN_PGVECTOR = (0, 7)
-LABELS = 6
+LABELS_VERSION = 6
 """The version of the schema that first has the labels of memories."""
 
-_LOCK = 0x35464C44
+_LOCK_KEY = 0x35464C44
 """'5FLD': the first half of the advisory lock's key; the schema's name gives the second."""
 
 
@@ -156,7 +156,7 @@ def migrate(connection: Connection, label: str, options: Options) -> None:
         for number, sql in migrations():
             if number > version:
                 _apply(connection, sql)
-                if number == LABELS:
+                if number == LABELS_VERSION:
                     _fill_labels(connection)
         guard(connection, options)
         connection.execute("UPDATE fivefold_version SET version = $1", [newest])
@@ -164,7 +164,7 @@ def migrate(connection: Connection, label: str, options: Options) -> None:
 
 def lock(connection: Connection, options: Options) -> None:
     """Until the end of the transaction no one else changes the schema."""
-    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, hashtext($1))", [options.schema])
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK_KEY}, hashtext($1))", [options.schema])
 
 
 def version_of(connection: Connection, label: str, options: Options) -> int:
@@ -188,7 +188,7 @@ def version_of(connection: Connection, label: str, options: Options) -> int:
 
 def _begin(connection: Connection, label: str, options: Options) -> None:
     """A new schema. What is common to all schemas of the database is made by one store at a time."""
-    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, 0)")
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK_KEY}, 0)")
     _check_server(connection, label)
     reserved = "SELECT 1 FROM pg_get_keywords() WHERE word IN (?, ?) AND catcode IN ('R', 'T')"
     if ask(connection, reserved, (options.schema, options.role)):

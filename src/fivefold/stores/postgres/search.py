@@ -114,7 +114,7 @@ ORDER BY r.score DESC, m.states DESC, m.support DESC, m.memory DESC LIMIT :depth
 """
 """The walk among the memories that a filter leaves: each entity gives its latest ones of these."""
 
-ASKED = 100
+STATEMENT_VECTORS = 100
 """Vectors that one statement searches for."""
 
 Statement = tuple[str, dict[str, Any]]
@@ -210,8 +210,8 @@ class PostgresSearchReader(SearchReader):
         indexed = self._by_index(space, where, depth, ALL)
         sql, values = search_each(space, where, depth, indexed)
         found: list[list[RouteHit]] = [[] for _ in vectors]
-        for start in range(0, len(vectors), ASKED):
-            asked = [text_of(vector) for vector in vectors[start : start + ASKED]]
+        for start in range(0, len(vectors), STATEMENT_VECTORS):
+            asked = [text_of(vector) for vector in vectors[start : start + STATEMENT_VECTORS]]
             rows = self._search(sql, {**values, "asked": asked}, self._settings(indexed, depth))
             for place, row, score, part in rows:
                 found[start + place - 1].append(RouteHit(row, score, part=part))

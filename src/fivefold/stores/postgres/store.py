@@ -75,7 +75,7 @@ class PostgresCommonTables(CommonTables):
 
 # Carrying a namespace out of a PostgreSQL store, and into one.
 
-CHUNK = 2_000
+CHUNK_ROWS = 2_000
 """Rows that are read together."""
 
 _TYPES: dict[ColumnType, str] = {"text": "text", "integer": "bigint", "real": "float8", "bytes": "bytea"}
@@ -97,22 +97,22 @@ class PostgresSnapshot(Snapshot):
         return self._connection.execute(*bound(sql, {"ns": self._key, **values}), binary=True).fetchall()
 
     def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
-        read = CHUNK
-        while read == CHUNK:
+        read = CHUNK_ROWS
+        while read == CHUNK_ROWS:
             values = {f"after{i}": value for i, value in enumerate(after)}
-            rows = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK}", **values)
+            rows = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK_ROWS}", **values)
             yield from rows
             read = len(rows)
             after = table.position(rows[-1]) if rows else ()
 
     def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
-        read = CHUNK
-        while read == CHUNK:
+        read = CHUNK_ROWS
+        while read == CHUNK_ROWS:
             rows = self.ask(
                 "SELECT v.memory, v.part, v.type, v.embedding, t.tokens FROM vectors v LEFT JOIN tokens t "
                 "ON t.namespace = v.namespace AND t.space = v.space AND t.memory = v.memory AND t.part = v.part "
                 f"AND t.field = v.field WHERE v.namespace = :ns AND v.space = :space AND v.field = {field} "
-                f"AND (v.memory, v.part) > (:memory, :part) ORDER BY v.memory, v.part LIMIT {CHUNK}",
+                f"AND (v.memory, v.part) > (:memory, :part) ORDER BY v.memory, v.part LIMIT {CHUNK_ROWS}",
                 space=space,
                 memory=after[0],
                 part=after[1],

@@ -265,7 +265,7 @@ def _key_of(row: tuple[Any, ...]) -> Key:
     )
 
 
-FEW = 4
+MAX_SINGLE_SEARCHES = 4
 """For up to that many removed memories every stored body is searched for each; for more, each body is read once."""
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -324,7 +324,7 @@ class RequestStore(CommonStore):
 
 def erase_bodies(requests: Transaction, ids: Sequence[str], containing: str = "") -> None:
     """Erase the bodies that name these memories and have the text `containing`; their requests stay known as done."""
-    if len(ids) > FEW:
+    if len(ids) > MAX_SINGLE_SEARCHES:
         removed = set(ids)
         for scope, key, body in requests.rows(
             "SELECT scope, key, body FROM answers WHERE namespace = :ns AND body IS NOT NULL"

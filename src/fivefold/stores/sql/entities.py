@@ -23,7 +23,7 @@ TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle cap
 OWNER = "user"
 """The name of the entity whose memory this is."""
 
-RECENT = timedelta(hours=6)
+RECENT_TIME = timedelta(hours=6)
 """A bare name means the person of that name mentioned last in the session, or so short a time before."""
 
 MIN_USUAL_LINKS, USUAL_TIMES = 6, 5
@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
     name: str
 
 
-class Spoken(NamedTuple):
+class PersonMention(NamedTuple):
     """A memory that mentions somebody."""
 
     row: int
@@ -139,7 +139,7 @@ class EntityWriter:
         self._text = _Text()
         self._own: set[int] | None = None
         self._roles: dict[int, Roles] = {}
-        self._spoken: dict[int, list[Spoken]] = {}
+        self._spoken: dict[int, list[PersonMention]] = {}
         self.moved: dict[int, int] = {}
         """Entities that were merged into others in this transaction, with the new ones."""
 
@@ -186,7 +186,7 @@ class EntityWriter:
         self._links += [(self._txn.key, row, entity, count) for entity, count in counts.items()]
         self._linked.update(counts.keys())
         for entity in counts.keys() & self._spoken.keys():
-            insort(self._spoken[entity], Spoken(row, to_micros(memory.event_at), memory.session_id))
+            insort(self._spoken[entity], PersonMention(row, to_micros(memory.event_at), memory.session_id))
             del self._spoken[entity][:-MAX_LOOKED_BACK]
         return list(entities)
 
@@ -350,7 +350,7 @@ class EntityWriter:
         memory = self._text.memory
         if memory is None or len(people) < 2:
             return None
-        at, since = to_micros(memory.event_at), to_micros(memory.event_at - RECENT)
+        at, since = to_micros(memory.event_at), to_micros(memory.event_at - RECENT_TIME)
         found: list[tuple[bool, int, int, int]] = []
         for one in people:
             for row, spoken_at, session in self._latest(one.entity):
@@ -362,7 +362,7 @@ class EntityWriter:
             return max(in_session or found)[-1]
         return None
 
-    def _latest(self, entity: int) -> Sequence[Spoken]:
+    def _latest(self, entity: int) -> Sequence[PersonMention]:
         """The latest mentions of somebody, by row."""
         if entity not in self._spoken:
             if entity in self._linked:
@@ -374,7 +374,7 @@ class EntityWriter:
                 entity=entity,
                 most=MAX_LOOKED_BACK,
             )
-            self._spoken[entity] = sorted(Spoken(*row) for row in rows)
+            self._spoken[entity] = sorted(PersonMention(*row) for row in rows)
         return self._spoken[entity]
 
     def _bare_names(self, mention: Mention) -> list[Candidate]:

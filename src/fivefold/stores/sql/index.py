@@ -400,15 +400,15 @@ def _fact(columns: tuple[Any, ...]) -> StoredFact:
 
 # The checks of every SQL store: everything derived agrees with the memories.
 
-TEXTS = 2_000
+BATCH = 2_000
 """Texts that are read together."""
 
-NAMED = 10
+MAX_NAMED_IDS = 10
 """The most ids that a finding names."""
 
 
 def listed(ids: list[str]) -> str:
-    return ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
+    return ", ".join(ids[:MAX_NAMED_IDS]) + (" …" if len(ids) > MAX_NAMED_IDS else "")
 
 
 def check_texts(scope: Scope) -> Iterator[Finding]:
@@ -416,7 +416,7 @@ def check_texts(scope: Scope) -> Iterator[Finding]:
     changed, after = [], 0
     while batch := scope.rows(
         "SELECT row, id, content_hash, CASE kind WHEN 'session' THEN session_id ELSE speaker END, content "
-        f"FROM memories WHERE row > :after AND {scope.sql.unindexed('namespace')} = :ns ORDER BY row LIMIT {TEXTS}",
+        f"FROM memories WHERE row > :after AND {scope.sql.unindexed('namespace')} = :ns ORDER BY row LIMIT {BATCH}",
         after=after,
     ):
         changed += [str(id) for _, id, stored, first, content in batch if not is_hash_of(bytes(stored), first, content)]

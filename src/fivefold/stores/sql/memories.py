@@ -24,14 +24,14 @@ from fivefold.values.validate import MAX_TAGS
 
 _ID_ONLY = ", ".join(name if name in ("row", "id") else "NULL" for name in MEMORY_COLUMNS)
 """As wide as a memory, with nothing but its row and its id."""
-_WRITTEN = [name for name in MEMORY_COLUMNS if name != "row"]
+_STORED_COLUMNS = [name for name in MEMORY_COLUMNS if name != "row"]
 """The columns of a memory that are written, in the order of `values_of`."""
 _INSERT = (
-    f"INSERT INTO memories (row, namespace, content_hash, extracted, {', '.join(_WRITTEN)}) "
-    f"VALUES (?, ?, ?, ?, {', '.join('?' * len(_WRITTEN))})"
+    f"INSERT INTO memories (row, namespace, content_hash, extracted, {', '.join(_STORED_COLUMNS)}) "
+    f"VALUES (?, ?, ?, ?, {', '.join('?' * len(_STORED_COLUMNS))})"
 )
 _UPDATE = (
-    f"UPDATE memories SET content_hash = ?, extracted = ?, {', '.join(f'{name} = ?' for name in _WRITTEN)} "
+    f"UPDATE memories SET content_hash = ?, extracted = ?, {', '.join(f'{name} = ?' for name in _STORED_COLUMNS)} "
     "WHERE namespace = ? AND row = ?"
 )
 

@@ -173,7 +173,7 @@ class Transaction(Scope):
 # Filters: their conditions, the labels by which they find memories, and the rows they leave, found once a recall.
 
 _COLUMNS = {"types": "type", "kinds": "kind", "speakers": "speaker", "origins": "origin", "session_ids": "session_id"}
-_SCANNED = ("type", "kind", "origin")
+_COARSE_COLUMNS = ("type", "kind", "origin")
 """Columns of few values: their indexes would find too many memories to begin with."""
 
 
@@ -256,7 +256,7 @@ class FilterConditions:
     def _columns(self, keep: Filter) -> Iterator[str]:
         for name, column in _COLUMNS.items():
             if getattr(keep, name):
-                place = self._sql.unindexed(column) if column in _SCANNED else column
+                place = self._sql.unindexed(column) if column in _COARSE_COLUMNS else column
                 yield self._any_of(place, getattr(keep, name))
 
     def _labels(self, keep: Filter) -> Iterator[str]:
@@ -311,7 +311,7 @@ class FilterConditions:
 
 Rows = npt.NDArray[np.int64]
 
-FEW = 5_000
+MAX_FEW_ROWS = 5_000
 """Up to this many rows, a statement begins with them rather than with an index of its own."""
 
 
@@ -321,7 +321,7 @@ class KeptRows:
     def __init__(self, rows: Rows, sql: Dialect) -> None:
         self.rows = rows
         self.sql = sql
-        self.few: bool = len(rows) <= FEW
+        self.few: bool = len(rows) <= MAX_FEW_ROWS
         self._parameters: dict[str, dict[str, Any]] = {}
 
     @cached_property

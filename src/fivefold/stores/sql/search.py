@@ -233,7 +233,7 @@ def composite_of(sql: Dialect, nearest: str, how: Composite) -> tuple[str, dict[
 MAX_TIMES = 16
 """Maximum number of stretches of time stored for one memory, the first ones of its text."""
 
-LONG = 32 * DAY_MICROS
+LONG_STRETCH = 32 * DAY_MICROS
 """A stretch of more than a month is found by an index of its own, whose condition has this number."""
 
 _COLUMNS = ("namespace", "memory", "starts_at", "ends_at")
@@ -294,7 +294,7 @@ def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
         "first": first,
         "last": last,
         "centre": (first + last) // 2,
-        "reach": first - LONG,
+        "reach": first - LONG_STRETCH,
         "most": depth + 1,
         "stretches": MAX_TIMES * (depth + 1),
     }
@@ -331,7 +331,7 @@ def _named(sql: Dialect, kept: Kept) -> str:
         f"SELECT * FROM ({times} starts_at >= :reach AND starts_at < :centre "
         "AND (ends_at > :first OR starts_at >= :first) "
         "ORDER BY starts_at DESC, memory LIMIT :stretches) AS earlier UNION ALL "
-        f"SELECT * FROM ({times} starts_at < :reach AND ends_at > :first AND ends_at - starts_at > {LONG} "
+        f"SELECT * FROM ({times} starts_at < :reach AND ends_at > :first AND ends_at - starts_at > {LONG_STRETCH} "
         "ORDER BY starts_at DESC, memory LIMIT :stretches) AS longer"
     )
 

@@ -14,10 +14,10 @@ from fivefold.stores.sql.scope import Transaction
 from fivefold.values.reports import Report
 from fivefold.values.times import DAY_MICROS, from_micros, to_micros
 
-NEVER = 2**62
+NO_EXPIRY = 2**62
 """The expiry of a write that waits."""
 
-_DONE = 201
+_CREATED_STATUS = 201
 _ANSWER = "namespace = :ns AND scope = 'queue' AND key = :write"
 _ENTRY = "write, place, memory_id, session_id, key_id, added_at, record, tries"
 
@@ -35,7 +35,7 @@ class QueueStore(CommonStore):
                 "ON CONFLICT (namespace, scope, key) DO NOTHING RETURNING 1",
                 write=write,
                 digest=b"",
-                never=NEVER,
+                never=NO_EXPIRY,
             )
             if not begun:
                 return False
@@ -208,8 +208,8 @@ class QueueWriter:
         self._requests.run(
             f"UPDATE answers SET body = :body, status = :status, expires_at = :expires WHERE {_ANSWER}",
             body=json.dumps(joined, ensure_ascii=False),
-            status=None if left else _DONE,
-            expires=NEVER if left else self._txn.now + DAY_MICROS,
+            status=None if left else _CREATED_STATUS,
+            expires=NO_EXPIRY if left else self._txn.now + DAY_MICROS,
             write=write,
         )
 

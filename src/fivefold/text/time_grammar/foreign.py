@@ -8,7 +8,7 @@ from datetime import date
 
 from fivefold.text.lexemes import words_of
 from fivefold.text.time_grammar.periods import DAY, WEEK, Reading, Span
-from fivefold.text.time_grammar.stored import Saying, Tense, told
+from fivefold.text.time_grammar.stored import DatedText, Tense, told
 from fivefold.text.time_grammar.words import lower, word_before
 
 _NEAR = {
@@ -97,7 +97,7 @@ _MONTH = rf"(?P<month>{_alternatives(_MONTH_NUMBER)})"
 
 
 @told(_pieces(*_NEAR_WORDS), rf"(?P<near>{_alternatives(_NEAR_WORDS)})")
-def near(match: re.Match[str], saying: Saying) -> Span | None:
+def near(match: re.Match[str], saying: DatedText) -> Span | None:
     word = lower(match["near"])
     before = word_before(match.string, match.start())
     if word in ("morgen", "mañana") and before in _NO_MORNING:
@@ -108,7 +108,7 @@ def near(match: re.Match[str], saying: Saying) -> Span | None:
 
 
 @told(_pieces(*_DAY_NUMBER), rf"(?:(?:{_WHICH}) )?(?P<weekday>{_alternatives(_DAY_NUMBER)})(?:,? (?:{_AFTER}))?")
-def weekday(match: re.Match[str], saying: Saying) -> Span | None:
+def weekday(match: re.Match[str], saying: DatedText) -> Span | None:
     start, end = match.span()
     cue = re.search(r"([^\W\d_]+)\s+$", match.string[max(0, start - 12) : start])
     before = lower(cue[1]) if cue else ""
@@ -127,7 +127,7 @@ def weekday(match: re.Match[str], saying: Saying) -> Span | None:
     _pieces(*f"{_LAST}|{_NEXT}|{_THIS}".replace("['’]", "").split("|")),
     rf"(?:{_WHICH}) ?(?P<unit>{_LONG_UNIT})|(?P<unit2>{_LONG_UNIT}) (?:{_AFTER})",
 )
-def unit(match: re.Match[str], saying: Saying) -> Span | None:
+def unit(match: re.Match[str], saying: DatedText) -> Span | None:
     which, word = _which(match), lower(match["unit"] or match["unit2"])
     step = -1 if which == "past" else 0 if which == "present" else 1
     if word in _UNIT_OF:
@@ -140,7 +140,7 @@ def unit(match: re.Match[str], saying: Saying) -> Span | None:
     rf"(?:(?P<past>vor|hace|il y a|há|faz)|(?P<ahead>in|en|dentro de|dans|tra|fra|em|daqui a)) {_COUNT} {_UNIT}"
     rf"|{_COUNT.replace('count', 'count2')} {_UNIT.replace('unit', 'unit2')} (?P<ago>fa|atrás)",
 )
-def away(match: re.Match[str], saying: Saying) -> Span | None:
+def away(match: re.Match[str], saying: DatedText) -> Span | None:
     count = lower(match["count"] or match["count2"])
     length = _UNIT_OF[lower(match["unit"] or match["unit2"])]
     number = int(count) if count.isdecimal() else _COUNT_WORDS[count]
@@ -154,7 +154,7 @@ def away(match: re.Match[str], saying: Saying) -> Span | None:
     rf"(?P<day>\d{{1,2}})(?:\.|er|º|°)?(?: ?(?:-|–|bis|al|au|a) ?(?P<last>\d{{1,2}})\.?)?(?: de)? {_MONTH}"
     r"(?:(?: de|,)? (?P<year>\d{4}))?",
 )
-def dated(match: re.Match[str], saying: Saying) -> Span | None:
+def dated(match: re.Match[str], saying: DatedText) -> Span | None:
     month, day = _MONTH_NUMBER[lower(match["month"])], int(match["day"])
     dated = date(int(match["year"]), month, day) if match["year"] else None
     first = dated or saying.day_of_year(match, month, day, foreign=True)
@@ -164,7 +164,7 @@ def dated(match: re.Match[str], saying: Saying) -> Span | None:
 @told(
     _pieces(*_MONTH_NUMBER), rf"(?P<cue>im|en|em|a|in|seit|desde|depuis|da) {_MONTH}(?:(?: de|,)? (?P<year>\d{{4}}))?"
 )
-def month(match: re.Match[str], saying: Saying) -> Reading | Span | None:
+def month(match: re.Match[str], saying: DatedText) -> Reading | Span | None:
     number, cue = _MONTH_NUMBER[lower(match["month"])], lower(match["cue"])
     if (cue == "a" and lower(match["month"]) in ("mars", "mayo")) or (lower(match["month"]) == "mars" and cue == "in"):
         return None

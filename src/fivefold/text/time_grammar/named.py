@@ -11,7 +11,7 @@ from fivefold.text.calendar_words import MONTH_WORDS, WEEKDAY_WORDS, month_numbe
 from fivefold.text.time_grammar.periods import DAY, MONTH, THIRDS, Calendar, Reading, Span, later
 from fivefold.text.time_grammar.questions import Question, asked
 from fivefold.text.time_grammar.relative import both
-from fivefold.text.time_grammar.stored import Saying, told
+from fivefold.text.time_grammar.stored import DatedText, told
 from fivefold.text.time_grammar.words import (
     COUNTED,
     HABITS,
@@ -35,7 +35,7 @@ from fivefold.text.time_grammar.words import (
 
 
 @asked(MONTH_WORDS, "{which}{month}(?:,? (?:of )?{year})?")
-def month(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def month(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     """A month with its year, or the one that "this", "last" or the tense means."""
     number, which, text = month_number(match["month"]), lower(match["which"]), match.string
     start, end = match.span("month")
@@ -78,7 +78,7 @@ _TO = re.compile(r"\s(?:to|until|till|through|on)\b|\s?[-–]")
 
 
 @told(MONTH_WORDS, _MONTH_PART + "{which}{month}(?:,? (?:of )?{year})?(?! ?[0-9])")
-def month_or_part(match: re.Match[str], saying: Saying) -> Reading | Span | None:
+def month_or_part(match: re.Match[str], saying: DatedText) -> Reading | Span | None:
     """Early March 2024; without its year a month needs a word before it, or a capital if it means nothing else."""
     which, text = lower(match["which"]), match.string
     start, end = match.span("month")
@@ -103,12 +103,12 @@ def month_or_part(match: re.Match[str], saying: Saying) -> Reading | Span | None
     "(?:q(?P<number>[1-4])|(?P<word>first|second|third|fourth|1st|2nd|3rd|4th) quarter(?! of (?![0-9])))"
     "(?:(?: of |,? |/){year})?|(?P<early>(?:19|20)[0-9]{2})[ -]?q(?P<after>[1-4])",
 )
-def quarter(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def quarter(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     """A quarter; without its year "the 4th quarter" of a stored text may be that of a game."""
     number = int(match["number"] or match["after"] or 0) or ordinal(match["word"])
     if match["year"] or match["early"]:
         return Reading(at.quarter(int(match["year"] or match["early"]), number), "quarter", explicit=True)
-    if match["word"] and isinstance(at, Saying):
+    if match["word"] and isinstance(at, DatedText):
         return None
     the = " the" * lower(match[0]).startswith("the ")
 
@@ -138,7 +138,7 @@ def season(match: re.Match[str], question: Question) -> Reading | None:
 
 
 @told("spring summer autumn fall winter", "{part of}{which}(?:the )?{season}(?:(?: of)? {year})?")
-def season_or_part(match: re.Match[str], saying: Saying) -> Reading | Span | None:
+def season_or_part(match: re.Match[str], saying: DatedText) -> Reading | Span | None:
     word, which, found = lower(match["season"]), lower(match["which"]), None
     part = lower(match["part"]).removeprefix("very ")
     if match["year"]:
@@ -188,12 +188,12 @@ def school(match: re.Match[str], question: Question) -> Reading | None:
 
 @asked(_HOLIDAY_WORDS, "{which}{holiday}(?: (?:days|period|time|season))?(?:,? (?:of )?{year})?")
 @told(_HOLIDAY_WORDS, "(?P<greeting>happy |merry )?{which}{holiday}(?:,? (?:of )?{year})?")
-def holiday(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def holiday(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     """A holiday, unless a stored text greets with it or only describes a thing: "a Christmas card"."""
     which, name = lower(match["which"]), _holiday_name(match["holiday"])
     if name == "lent" and not is_the_fast(match):
         return None
-    if isinstance(at, Saying):
+    if isinstance(at, DatedText):
         small = name in ("new year", "valentine") and not match["holiday"][0].isupper()
         if small or match["greeting"] or which in HABITS or describes_a_thing(match):
             return None
@@ -210,7 +210,7 @@ def _holiday_name(word: str) -> str:
 
 
 @told("year", "(?:in|into|early in|until|till|after) the new year")
-def new_year(match: re.Match[str], saying: Saying) -> Span:
+def new_year(match: re.Match[str], saying: DatedText) -> Span:
     """January, the one that is nearer by the tense."""
     januaries = [date(saying.today.year + step, 1, 1) for step in (0, 1)]
     return saying.months(saying.choose(januaries, saying.tense(*match.span())).year, 1)
@@ -231,7 +231,7 @@ def year(match: re.Match[str], question: Question) -> Reading:
     r"|class of)[ -](?P<year>(?:19|20)\d{2})(?:(?: ?[-–] ?| (?:to|until|till|through) )(?P<last>(?:19|20)\d{2}|\d{2}))?"
     r"(?!\d|[./:,]\d|-\d)" + COUNTED,
 )
-def year_after_cue(match: re.Match[str], saying: Saying) -> Span | None:
+def year_after_cue(match: re.Match[str], saying: DatedText) -> Span | None:
     """A year after a word that leads to a time, or the years to another one."""
     first, last = int(match["year"]), match["last"] or match["year"]
     years = int(last if len(last) == 4 else f"{first // 100}{last}") - first + 1
@@ -275,7 +275,7 @@ _DATE_CUE = re.compile(
     r"(?<![./:-])(?P<year>[12][0-9]{3})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<day>[0-9]{1,2})"
     r"(?:t[0-9:.]{2,15}(?:z|[+-][0-9:]{2,6})?)?(?![0-9/-])",
 )
-def iso(match: re.Match[str], at: Question | Saying) -> Reading:
+def iso(match: re.Match[str], at: Question | DatedText) -> Reading:
     return _exactly(at, date(int(match["year"]), int(match["month"]), int(match["day"])))
 
 
@@ -289,7 +289,7 @@ _NUMERIC = r"(?<![./:-])(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=
 @asked(_SIGNS, _NUMERIC + r"(?P<year>[12][0-9]{3})(?![0-9/-])")
 @asked(_SIGNS, _NUMERIC + r"(?P<year>(?<!-)[0-9]{2})(?![./-]?[0-9])")
 @told(_SIGNS, _NUMERIC + r"(?P<year>(?:19|20)\d{2}|\d{2}(?![.\d]))(?!\d)")
-def numeric(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def numeric(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     """Day first unless the settings say otherwise or it cannot be (R8). With two digits of a year, dots between
     single digits are a version more often than a date."""
     day, month, year = int(match["first"]), int(match["second"]), match["year"]
@@ -314,7 +314,7 @@ def _latest(today: date, year: str, month: int, day: int) -> date:
 
 
 @told("#/#", r"(?<![\d./:-])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?![\d/])")
-def short_numeric(match: re.Match[str], saying: Saying) -> Span | None:
+def short_numeric(match: re.Match[str], saying: DatedText) -> Span | None:
     """Only after a word that leads to a date, and only if one order makes a month: 25/12 does, 3/5 does not."""
     first, second = int(match["first"]), int(match["second"])
     if (first <= 12) == (second <= 12) or not _DATE_CUE.search(match.string, max(0, match.start() - 14), match.start()):
@@ -323,12 +323,12 @@ def short_numeric(match: re.Match[str], saying: Saying) -> Span | None:
 
 
 @told("#/#", r"(?<![\d./:-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d{2})(?![\d/])")
-def month_and_year(match: re.Match[str], saying: Saying) -> Span:
+def month_and_year(match: re.Match[str], saying: DatedText) -> Span:
     return saying.months(int(match["year"]), int(match["month"]))
 
 
 @told("#.#", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?!\d)")
-def dotted(match: re.Match[str], saying: Saying) -> Span:
+def dotted(match: re.Match[str], saying: DatedText) -> Span:
     """14.3. is day and month wherever it is written so."""
     return saying.day(saying.day_of_year(match, int(match["month"]), int(match["day"])))
 
@@ -344,7 +344,7 @@ def dotted(match: re.Match[str], saying: Saying) -> Span:
     "(?:{any weekday},? )?{month} (?:the )?{day}(?!:[0-9])(?:{to}(?:the )?{last day}(?! (?:of )?{any month}))?"
     "(?:,? {year})?" + COUNTED,
 )
-def worded(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
+def worded(match: re.Match[str], at: Question | DatedText) -> Reading | Span | None:
     """15 March, May 3rd or the fourth of July, with or without a year, and 3 to 8 August."""
     if not is_dated_month(match):
         return None
@@ -396,7 +396,7 @@ _WEEKDAY = "(?P<weekday>{short weekday}),? "
     r"(?! ?(?:[-–:.,/]?\d|[-–:/]|am|pm|h|o['’]clock|to|till|until)(?![a-z])|[-–:/%]| (?:of )?{any month})" + COUNTED,
 )
 @told(ORDINAL_WORDS, rf"(?:{_WEEKDAY}|(?<=on\x20)|(?<=by\x20)|(?<=until\x20)|(?<=from\x20))the {{day word}}(?P<last>)?")
-def day_of_month(match: re.Match[str], saying: Saying) -> Span | None:
+def day_of_month(match: re.Match[str], saying: DatedText) -> Span | None:
     """The 14th of this month or one next to it, as the tense says; "the 3rd floor" and "the 2nd time" are not days."""
     number, weekday = day_number(match["day"]), match["weekday"]
     if not weekday and not is_day_of_month(match):

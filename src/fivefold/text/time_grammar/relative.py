@@ -14,7 +14,7 @@ from datetime import timedelta
 from fivefold.text.calendar_words import WEEKDAY_WORDS, weekday_number
 from fivefold.text.time_grammar.periods import DAY, DAY_PARTS, INSTANT, UNIT_DAYS, WEEK, Calendar, Reading, Span, back
 from fivefold.text.time_grammar.questions import SOON, Question, asked
-from fivefold.text.time_grammar.stored import Saying, told
+from fivefold.text.time_grammar.stored import DatedText, told
 from fivefold.text.time_grammar.words import (
     HABITS,
     Read,
@@ -45,11 +45,11 @@ _NEAR = {"yesterday": -1, "last night": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
     r"|last night|overnight(?= ?(?:$|[?!.,;]))|(?:the )?night before last"
     r"|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
 )
-def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
+def near(match: re.Match[str], at: Question | DatedText) -> Reading | Span | None:
     """An evening still to come is allowed in a question, because it names its day."""
     word = lower(match["near"]).removeprefix("the ")
     day = at.today + DAY * (-2 if "before" in word else 2 if "after " in word else _NEAR.get(word, 0))
-    if isinstance(at, Saying):
+    if isinstance(at, DatedText):
         return at.day(day)
     if word == "overnight":
         return None if at.reach == "past" else Reading(at.day_part(at.today - DAY, "night"), "part of a day")
@@ -64,10 +64,10 @@ def near(match: re.Match[str], at: Question | Saying) -> Reading | Span | None:
 
 
 @both("other", "(?:just )?the other (?P<unit>day|night|evening|morning|week)")
-def other_day(match: re.Match[str], at: Question | Saying) -> Span | None:
+def other_day(match: re.Match[str], at: Question | DatedText) -> Span | None:
     """A week back, or three for "the other week"; a question looks further."""
     week = lower(match["unit"]) == "week"
-    if isinstance(at, Saying):
+    if isinstance(at, DatedText):
         days = 21 if week else 7
         return at.days(at.today - days * DAY, days)
     return None if at.reach == "past" else Span(at.ago(30 if week else 10, "day"), at.now)
@@ -212,7 +212,7 @@ def in_some(match: re.Match[str], question: Question) -> Reading | None:
     f"{UNITS} night nights fortnight fortnights",
     rf"(?P<ahead>in ){_AWAY}(?:['’]s?)?(?P<time> time)?(?! (?:ago|of|or so of)\b)",
 )
-def away(match: re.Match[str], saying: Saying) -> Span | None:
+def away(match: re.Match[str], saying: DatedText) -> Span | None:
     """A story of the past that took ten days names no day."""
     if lower(match["ahead"]) == "in":
         if _LASTING.search(match.string, max(0, match.start() - 30), match.start()):
@@ -227,7 +227,7 @@ def away(match: re.Match[str], saying: Saying) -> Span | None:
     "week weeks fortnight fortnights",
     _SO_MANY + " (?P<unit>week|fortnight)s? (?:(?:on|from|to) (?P<weekday>{any weekday})|(?P<near>today|tomorrow))",
 )
-def week_on(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def week_on(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     """A week on Friday is the Friday after the coming one."""
     if isinstance(at, Question) and at.reach == "past":
         return None
@@ -247,9 +247,9 @@ def _few(at: Calendar, unit: str) -> tuple[int, int]:
 
 @asked("ago back", rf"(?:a few|few|several|some) (?P<unit>day|week|month|year)s? {_AGO}")
 @both("ago", "(?:a few|few|several|some) (?P<unit>day|week|month|year)s? ago")
-def few_ago(match: re.Match[str], at: Question | Saying) -> Span:
+def few_ago(match: re.Match[str], at: Question | DatedText) -> Span:
     unit = lower(match["unit"])
-    if isinstance(at, Saying):
+    if isinstance(at, DatedText):
         far, near = _few(at, unit)
         return at.days(at.today - far * DAY, far - near + 1)
     far, near = getattr(at.settings, f"few_{unit}s")
@@ -258,7 +258,7 @@ def few_ago(match: re.Match[str], at: Question | Saying) -> Span:
 
 
 @told("few several", "in (?:a few|few|several) (?P<unit>day|week|month|year)s?(?:['’] time)?")
-def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
+def few_ahead(match: re.Match[str], saying: DatedText) -> Span | None:
     far, near = _few(saying, lower(match["unit"]))
     return None if saying.tense(*match.span()) == "past" else saying.days(saying.today + near * DAY, far - near + 1)
 
@@ -326,7 +326,7 @@ def next_few(match: re.Match[str], question: Question) -> Reading | None:
     "(?:in |over |within |during |for )?the (?P<which>next|coming|last|past) (?:(?P<few>few|several)|{count}) "
     "(?P<unit>day|week|month|year)s",
 )
-def rolling(match: re.Match[str], saying: Saying) -> Span:
+def rolling(match: re.Match[str], saying: DatedText) -> Span:
     unit = lower(match["unit"])
     count = (4 if unit == "day" else 3) if match["few"] else number(match["count"])
     if lower(match["which"]) in _NEXT:
@@ -409,7 +409,7 @@ def running(match: re.Match[str], question: Question) -> Reading | None:
     "{part of}(?P<rolling>the )?(?P<which>last|past|previous|this past|this coming|this|current|next|coming|the) "
     rf"{_UNIT}(?! (?:of|before|after|or so)\b)",
 )
-def calendar_unit(match: re.Match[str], saying: Saying) -> Span | None:
+def calendar_unit(match: re.Match[str], saying: DatedText) -> Span | None:
     """The calendar unit. "The last month" and "the past year" end today; "the month" counts only with a part."""
     part, which, unit = lower(match["part"]).removeprefix("very "), lower(match["which"]), lower(match["unit"])
     if "past" in which or (match["rolling"] and which == "last"):
@@ -425,7 +425,7 @@ def calendar_unit(match: re.Match[str], saying: Saying) -> Span | None:
 
 
 @both("last next", f"(?:the )?{_UNIT} (?:before last|(?P<next>after next))")
-def far(match: re.Match[str], at: Question | Saying) -> Reading | None:
+def far(match: re.Match[str], at: Question | DatedText) -> Reading | None:
     unit = lower(match["unit"])
     if isinstance(at, Question):
         if match["next"] and at.reach == "past":
@@ -492,7 +492,7 @@ def weekday(match: re.Match[str], question: Question) -> Reading | None:
     "(?:(?P<week1>last|next|this) week,? (?:on )?)?{which}(?P<weekday>{short weekday})(?P<plural>s)?"
     r"(?:,? (?:of )?(?P<week2>last|next|this|previous|coming) week| (?P<later>week)(?= ?(?:$|[.,;!?])))?",
 )
-def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
+def day_of_week(match: re.Match[str], saying: DatedText) -> Span | None:
     """A bare weekday is the one that the tense of its clause means; without a verb it is one to come."""
     which, place, today = lower(match["which"]), match.span(), saying.today
     if match["plural"] or which in HABITS or not is_day_of_its_own(match):
@@ -525,7 +525,7 @@ def day_of_week(match: re.Match[str], saying: Saying) -> Span | None:
     "(?:from )?(?P<first>{short weekday})(?: to | through | thru | till | until |-| ?– ?)(?P<last>{short weekday})"
     "(?:,? (?:of )?(?P<week>last|next|this) week)?",
 )
-def weekdays(match: re.Match[str], saying: Saying) -> Span | None:
+def weekdays(match: re.Match[str], saying: DatedText) -> Span | None:
     """From Monday to Thursday: days of one week if a week or a tense says so, a habit otherwise."""
     first, last = weekday_number(match["first"]), weekday_number(match["last"])
     length = (last - first) % 7 + 1
@@ -559,7 +559,7 @@ def weekend(match: re.Match[str], question: Question) -> Reading | None:
     r"|for) the) )weekend(?! (?:trips|getaways|bag|house|home|job|edition|ticket)\b)"
     "|(?:the )?weekend (?P<far>before last|after next)|(?:all|the whole) weekend",
 )
-def told_weekend(match: re.Match[str], saying: Saying) -> Span | None:
+def told_weekend(match: re.Match[str], saying: DatedText) -> Span | None:
     """Saturday and Sunday. "Over the weekend" goes by the tense; without one, by which of the two is nearer."""
     which, far = lower(match["which"]), lower(match["far"])
     if which in HABITS:

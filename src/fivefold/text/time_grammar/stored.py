@@ -73,7 +73,7 @@ _BETWEEN = frozenset("between zwischen entre fra tra".split())
 _EVERY_YEAR = late_pattern(r"\b(?:birthday|anniversary|born|name day)\b", re.IGNORECASE)
 
 
-class Saying(Calendar):
+class DatedText(Calendar):
     """A text with the moment it was said, and the tense of its clauses."""
 
     __slots__ = ("text",)
@@ -200,14 +200,14 @@ class Saying(Calendar):
         return self.unit_around(middle, "week" if unit == "fortnight" else unit)
 
 
-told: Table[Saying, Reading | Span] = Table(r"(?<![\w/])", r"(?![\w/])(?!-[a-z])")
+told: Table[DatedText, Reading | Span] = Table(r"(?<![\w/])", r"(?![\w/])(?!-[a-z])")
 """The expressions that are read in stored texts."""
 
 
 def dates_in(text: str, said_at: datetime, zone: tzinfo = UTC) -> tuple[extraction.Span, ...]:
     """The dates of `text` that can be read, the first of very many, as days of the zone it was said in."""
     try:
-        saying = Saying(text, said_at, zone)
+        saying = DatedText(text, said_at, zone)
     except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
         return ()
     joined: list[tuple[int, int, Span]] = []

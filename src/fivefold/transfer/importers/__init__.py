@@ -18,8 +18,8 @@ from fivefold.transfer.importers.notes import Markdown, Mem0, is_markdown
 from fivefold.transfer.importers.sources import (
     CONVERSATIONS,
     HEADER,
+    Gap,
     ImportLog,
-    Skipped,
     SourceReader,
     columns,
     files_below,
@@ -43,7 +43,7 @@ from fivefold.writing.draft import Draft
 from fivefold.writing.messages import is_message
 from fivefold.writing.pipeline import batches
 
-__all__ = ["FORMATS", "NAMES", "Format", "ImportLog", "ImportReport", "Skipped", "detect_format", "import_from", "read"]
+__all__ = ["FORMATS", "NAMES", "Format", "Gap", "ImportLog", "ImportReport", "detect_format", "import_from", "read"]
 
 
 # What a file or folder is, by its contents.
@@ -247,7 +247,7 @@ _KNOWN: tuple[SourceReader, ...] = (
 _READERS = {cast(Format, known.source): known for known in _KNOWN}
 NAMES = {format: known.label for format, known in _READERS.items()}
 
-BATCH = 250
+BATCH_RECORDS = 250
 """Records that are looked up and stored together."""
 
 
@@ -265,7 +265,7 @@ class ImportReport(Value):
     superseded: tuple[Link, ...] = ()
     entities: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Gap, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
@@ -319,7 +319,7 @@ def import_from(
     updated: list[str] = []
     note_hashes: set[bytes] = set()
     with bar(f"Importing {NAMES[kind]}", count, show=progress and not dry_run) as advance:
-        for records in batches(_READERS[kind].read(source, ImportLog(strict, settings=settings)), BATCH):
+        for records in batches(_READERS[kind].read(source, ImportLog(strict, settings=settings)), BATCH_RECORDS):
             new, changed, merged = _sort(engine, records, note_hashes)
             updated += [str(record.id) for record in changed]
             reports.append(Report(merged=tuple(merged)))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped(Value):
+class Gap(Value):
     """A part of a source that cannot be read, and why."""
 
     where: str
@@ -49,7 +49,7 @@ class ImportLog:
     strict: bool = False
     parts: int = 0
     """Conversations, files or lists that were read or skipped."""
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[Gap] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of things without a text to remember, by their kind."""
     settings: Settings = field(default_factory=Settings)
@@ -59,7 +59,7 @@ class ImportLog:
         """Notes a part of a file that is left out; `place` is empty if the whole file cannot be read."""
         if self.strict:
             raise error if isinstance(error, InvalidFile) else InvalidFile(file, error, place=place)
-        self.skipped.append(Skipped(f"{file}, {place}" if place else file, str(error)))
+        self.skipped.append(Gap(f"{file}, {place}" if place else file, str(error)))
 
     def part(self, file: str, place: str, records: Iterable[Record]) -> Iterator[Record]:
         """The records of one part, which is read whole; one that cannot be read is skipped."""
@@ -210,7 +210,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 
 # JSON in pieces, so that a large file need not fit into memory.
 
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 MAX_ITEM = 1 << 27
 """Characters of one item; a small archive may hold one that no memory has room for."""
 
@@ -247,7 +247,7 @@ class JsonStream:
                 if self._buffer[self._at] not in _SPACE:
                     return self._buffer[self._at]
                 self._at += 1
-            if not self._more(CHUNK):
+            if not self._more(CHUNK_BYTES):
                 return ""
 
     def entries(self) -> Iterator[int]:
@@ -272,7 +272,7 @@ class JsonStream:
     def value(self, place: str = "") -> object:
         """The value that begins here; more is read each time it does not end yet."""
         self.peek()
-        size = CHUNK
+        size = CHUNK_BYTES
         while True:
             try:
                 value, end = _decode(self._buffer, self._at)

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.service.session import Session
 from fivefold.values.entities import Edge, Entity
-from fivefold.values.reports import LARGEST
+from fivefold.values.reports import MAX_PLACE
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.overview import profile_of, timeline, undo_of
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, plural, redirect, shorten
@@ -234,7 +234,7 @@ def _order(item: Relation) -> tuple[bool, bool, float, int]:
     return not item.stated, item.ended, -item.edge.confidence, item.edge.id
 
 
-PAGE = 40
+PAGE_ENTITIES = 40
 """Entities in the list if none is chosen."""
 
 MAX_MEMORIES = 20
@@ -253,7 +253,7 @@ CHANGES = {
 
 router: APIRouter = APIRouter()
 
-Id = Annotated[int, Query(ge=0, lt=LARGEST)]
+Id = Annotated[int, Query(ge=0, lt=MAX_PLACE)]
 Name = Annotated[str, Form(max_length=1_000)]
 
 
@@ -261,7 +261,7 @@ Name = Annotated[str, Form(max_length=1_000)]
 def graph(
     request: Request,
     session: PageSession,
-    entity: Annotated[int | None, Query(ge=0, lt=LARGEST)] = None,
+    entity: Annotated[int | None, Query(ge=0, lt=MAX_PLACE)] = None,
     name: Annotated[str, Query(max_length=1_000)] = "",
     cursor: Annotated[str, Query(max_length=4_000)] = "",
     of: Annotated[str, Query(max_length=1_000)] = "",
@@ -282,9 +282,9 @@ def _list_page(request: Request, session: Session, name: str, cursor: str) -> Re
     with session.act("entities") as act:
         graph = act.engine.graph
         try:
-            entities = graph.entities(name or None, PAGE, cursor or None)
+            entities = graph.entities(name or None, PAGE_ENTITIES, cursor or None)
         except InvalidInput as problem:
-            entities, error = graph.entities(limit=PAGE), str(problem)
+            entities, error = graph.entities(limit=PAGE_ENTITIES), str(problem)
     if name and len(entities) == 1:
         return redirect(session, "/graph", entity=entities[0].id)
     users = [] if name or cursor else graph.entities_by_id(list(graph.named([USER]).values()))

@@ -15,7 +15,7 @@ from fivefold.errors import NotFound
 from fivefold.service.live import LiveEvent, LiveFeed
 from fivefold.service.session import Session
 from fivefold.values.memory import Memory
-from fivefold.values.reports import LARGEST
+from fivefold.values.reports import MAX_PLACE
 from fivefold.web.inspector.rendering import PageSession, environment, page
 
 STREAM_S = 30.0
@@ -30,7 +30,7 @@ RETRY_MS = 1_000
 MAX_STREAMS = 32
 """Streams at once; one more gets an answer that makes the browser try again later."""
 
-SHOWN = 50
+FIRST_EVENTS = 50
 """Events on the page when it opens."""
 
 SHOWN_MEMORIES = 3
@@ -44,7 +44,7 @@ def live(request: Request, session: PageSession) -> Response:
     """The latest events. They show the questions of others, so the page needs the role that the audit log needs."""
     with session.act("audit", "admin"):
         events = feed_of(request).after(0, str(session.namespace))
-        shown = [(event, memories_of(session, event)) for event in reversed(events[-SHOWN:])]
+        shown = [(event, memories_of(session, event)) for event in reversed(events[-FIRST_EVENTS:])]
     return page(request, "live.html", events=shown, last=events[-1].number if events else 0)
 
 
@@ -52,7 +52,7 @@ def live(request: Request, session: PageSession) -> Response:
 async def events(
     request: Request,
     session: PageSession,
-    after: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
+    after: Annotated[int, Query(ge=0, lt=MAX_PLACE)] = 0,
     last_event_id: Annotated[str, Header(max_length=30)] = "",
 ) -> Response:
     """The events after that number, and new ones as they come."""

@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.browse import DOUBT
+from fivefold.retrieval.browse import MIN_LIKELY_CHANCE
 from fivefold.service.session import Session
 from fivefold.values.fields import fields_of
 from fivefold.values.filters import MAX_FILTER, Filter, filter_of, narrowed
@@ -29,7 +29,7 @@ from fivefold.web.inspector.rendering import PageSession, address, confirmation,
 from fivefold.web.security import quoted
 
 FIELDS = fields_of(Record)
-NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
+NEW_FIELDS = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
 """The fields of the form for a new memory."""
 EDITABLE = ("content", "type", "importance", "event_at", "valid_from", "valid_to", "tags", "expires_at")
 
@@ -111,7 +111,7 @@ def memory_page(
             memory=memory,
             history=history,
             links=[link for link in history.links if link.relation != "supersedes"],
-            doubt=DOUBT,
+            doubt=MIN_LIKELY_CHANCE,
             extraction=extraction,
             mentions=[MentionLink(item.name, item.kind, ids.get(item.name)) for item in extraction.mentions],
             fields=[
@@ -138,14 +138,14 @@ changes: APIRouter = APIRouter()
 
 
 Text = Annotated[str, Form()]
-NewTexts = Annotated[Mapping[str, str], Depends(texts_reader(NEW, missing=""))]
+NewTexts = Annotated[Mapping[str, str], Depends(texts_reader(NEW_FIELDS, missing=""))]
 EditTexts = Annotated[Mapping[str, str], Depends(texts_reader(EDITABLE, missing=""))]
 
 
 @changes.get("/remember")
 def new_memory(request: Request, session: PageSession) -> Response:
     with session.act("remember", "writer", audit_success=False):
-        return page(request, "memory_new.html", here="memories", form=form_of(dict.fromkeys(NEW, "")), error="")
+        return page(request, "memory_new.html", here="memories", form=form_of(dict.fromkeys(NEW_FIELDS, "")), error="")
 
 
 @changes.post("/remember")
@@ -238,7 +238,7 @@ def quarantine(
     error = ""
     try:
         with session.act("quarantine", "admin") as act:
-            rows = act.engine.quarantined(limit=PAGE, cursor=cursor or None)
+            rows = act.engine.quarantined(limit=PAGE_MEMORIES, cursor=cursor or None)
     except InvalidInput as problem:
         error = str(problem)
     return page(request, "quarantine.html", 422 if error else 200, memories=rows, error=error, done=confirmation(done))
@@ -256,7 +256,7 @@ def decide(session: PageSession, id: str, decision: Text = "") -> Response:
     return redirect(session, "/quarantine", done={"approve": "approved", "reject": "rejected"}[decision])
 
 
-PAGE = 30
+PAGE_MEMORIES = 30
 """Memories on one page; a click brings the next ones."""
 
 SUPERSEDED = {"no": False, "yes": True}
@@ -357,7 +357,7 @@ def memories(
             if filters.show == PAIRS:
                 rows = _pairs(act.engine, cursor)
             else:
-                rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
+                rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE_MEMORIES)
     except InvalidInput as problem:
         error = str(problem)
     return page(
@@ -377,7 +377,7 @@ def memories(
 
 def _pairs(engine: Engine, cursor: str) -> Page[tuple[Memory, Memory, Link]]:
     """Near-duplicates: the newer memory with the older, without one that is forgotten at this moment."""
-    links = engine.links("repeats", PAGE, cursor or None)
+    links = engine.links("repeats", PAGE_MEMORIES, cursor or None)
     ids = {id for link in links for id in (link.source, link.target)}
     known = {id: engine.get(id) for id in engine.stored_ids(sorted(ids))}
     there = (link for link in links if link.source in known and link.target in known)

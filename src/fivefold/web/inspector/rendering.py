@@ -23,7 +23,7 @@ from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.access import Caller
 from fivefold.values.explain import (
-    LONG,
+    LONG_CHARACTERS,
     NOT_FOUND,
     Segment,
     mark_question,
@@ -145,7 +145,7 @@ def environment() -> Environment:
         "visible": lambda text: visible(str(text)),
         "segment": lambda text: quoted(str(text)),
         "iso": lambda value: value.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "is_long": lambda content: len(content) > LONG,
+        "is_long": lambda content: len(content) > LONG_CHARACTERS,
         "is_inline": lambda content: len(content) <= MAX_INLINE_CHARS,
         **{function.__name__: function for function in (*formats, *shown)},
     }

@@ -29,10 +29,10 @@ class Strip:
 WIDE = Strip(1000, 120, 8)
 NARROW = Strip(340, 110, 4)
 LAST = datetime.max.replace(tzinfo=UTC)
-LABELS = 18
+LABEL_HEIGHT = 18
 """The height of the labels below."""
 
-ROOM = 76
+LABEL_WIDTH = 76
 """The width of a label with some space."""
 
 
@@ -62,7 +62,7 @@ def make_timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
     first, last = ordered[0].started_at, ordered[-1].started_at
     span = max(last - first, timedelta(days=1))
     reach = strip.width - strip.bar
-    floor = strip.height - LABELS
+    floor = strip.height - LABEL_HEIGHT
     most = max(1, *(item.turns for item in ordered))
     places = _spread([reach * ((item.started_at - first) / span) for item in ordered], reach, strip.bar)
     bars = []
@@ -100,12 +100,12 @@ def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[date
     else:
         ticks = [(datetime(year, 1, 1, tzinfo=UTC), str(year)) for year in years]
     ticks = [(at, label) for at, label in ticks if at >= first]
-    most = int(strip.width // ROOM)
+    most = int(strip.width // LABEL_WIDTH)
     yield from ticks[:: max(1, -(-len(ticks) // most))]
 
 
-PAGE = 60
-TURNS = 200
+PAGE_SESSIONS = 60
+PAGE_TURNS = 200
 """Turns of a session on one page."""
 
 router: APIRouter = APIRouter()
@@ -120,7 +120,7 @@ def sessions(
     error = ""
     try:
         with session.act("sessions") as act:
-            rows = act.engine.sessions(PAGE, cursor or None)
+            rows = act.engine.sessions(PAGE_SESSIONS, cursor or None)
             memories = act.engine.session_memories([item.id for item in rows])
     except InvalidInput as problem:
         cursor, error = "", str(problem)
@@ -146,7 +146,7 @@ def conversation(
 ) -> Response:
     with session.act("session", subject=id) as act:
         turns = act.engine.turns(id)
-    part = turns[first - 1 : first - 1 + TURNS]
+    part = turns[first - 1 : first - 1 + PAGE_TURNS]
     days = [(day, tuple(each)) for day, each in groupby(part, key=lambda turn: turn.event_at.date())]
     return page(
         request,
@@ -158,7 +158,7 @@ def conversation(
         last=first - 1 + len(part),
         started=turns[0].event_at,
         ended=turns[-1].event_at,
-        before=max(1, first - TURNS),
+        before=max(1, first - PAGE_TURNS),
         speakers={name: place % 2 for place, name in enumerate(dict.fromkeys(turn.speaker for turn in turns))},
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
-from fivefold.retrieval.plan import REQUEST
+from fivefold.retrieval.plan import REQUEST_FIELDS
 from fivefold.service.limits import Limits
 from fivefold.service.responses import AS_MANY_AS_FIT, Moment, Name, Text, annotations_of, described
 from fivefold.values.entities import EdgeKind, EntityKind
@@ -100,9 +100,9 @@ class MessagesBody(Body):
 class Question(Body):
     """A question, and how it is to be answered."""
 
-    question: Annotated[Text, described(REQUEST["question"])]
-    now: Annotated[Moment | None, described(REQUEST["now"])] = None
-    history: Annotated[list[str], described(REQUEST["history"])] = []
+    question: Annotated[Text, described(REQUEST_FIELDS["question"])]
+    now: Annotated[Moment | None, described(REQUEST_FIELDS["now"])] = None
+    history: Annotated[list[str], described(REQUEST_FIELDS["history"])] = []
 
     def check(self, limits: Limits) -> None:
         limits.check_question(self.question, self.history)
@@ -111,12 +111,13 @@ class Question(Body):
 class RankedQuestion(Question):
     """A question and the recipe that ranks the answers."""
 
-    k: Annotated[int | None, described(REQUEST["k"], high=False)] = 10
+    k: Annotated[int | None, described(REQUEST_FIELDS["k"], high=False)] = 10
     recipe: Name = Field("default", description="The name of a recipe; /v1/recipes lists them")
     overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
-    effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
+    effort: Annotated[Effort, described(REQUEST_FIELDS["effort"])] = "normal"
     filter: FilterText | dict[str, Any] | None = Field(
-        None, description=f"{REQUEST['filter'].description}; as text, or as an object with the fields of a filter"
+        None,
+        description=f"{REQUEST_FIELDS['filter'].description}; as text, or as an object with the fields of a filter",
     )
 
     def check(self, limits: Limits) -> None:
@@ -127,21 +128,21 @@ class RankedQuestion(Question):
 class PlanBody(RankedQuestion):
     """A question, the recipe that ranks the answers, and how many of them are wanted."""
 
-    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
+    k: Annotated[int, described(REQUEST_FIELDS["k"], high=False)] = 10
 
 
 class TalkQuestion(RankedQuestion):
     """A question, the recipe that ranks the answers, and how much of the talk just now comes along."""
 
-    recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
-    session_id: Annotated[Name | None, described(REQUEST["session_id"])] = None
-    min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
+    recent_turns: Annotated[int | None, described(REQUEST_FIELDS["recent_turns"])] = None
+    session_id: Annotated[Name | None, described(REQUEST_FIELDS["session_id"])] = None
+    min_chance: Annotated[float | None, described(REQUEST_FIELDS["min_chance"])] = None
 
 
 class RecallBody(TalkQuestion):
     """A question, how it is answered, and how many memories are wanted."""
 
-    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
+    k: Annotated[int, described(REQUEST_FIELDS["k"], high=False)] = 10
 
 
 class TracedBody(RecallBody):
@@ -153,7 +154,7 @@ class TracedBody(RecallBody):
 class ContextBody(TalkQuestion):
     """A question, how it is answered, and how long the text may be."""
 
-    k: Annotated[int | None, described(REQUEST["k"], description=AS_MANY_AS_FIT, high=False)] = None
+    k: Annotated[int | None, described(REQUEST_FIELDS["k"], description=AS_MANY_AS_FIT, high=False)] = None
     token_budget: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = Field(1_000, description="The most tokens in the text")
 
 

@@ -24,7 +24,7 @@ from fivefold.values.reports import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthRe
 from fivefold.values.validate import MAX_K
 from fivefold.web.problems import ProblemError
 from fivefold.web.rest.bodies import Batch, Decision, FilterText, MemoryChanges, MessagesBody, PageLimit, RecordBody
-from fivefold.web.rest.operations import QUEUED, Current, UnderKey, ValueResponse, operation
+from fivefold.web.rest.operations import QUEUED_STATUS, Current, UnderKey, ValueResponse, operation
 from fivefold.web.security import quoted
 
 life_operation: Final = partial(operation, tag="life")
@@ -50,7 +50,7 @@ def add_later(
     except QueueFull as error:
         wait_s = queue.retry_after_s(namespace, error)
         raise ProblemError(problem_of(error), {"Retry-After": str(wait_s)}) from None
-    response = ValueResponse(write, QUEUED)
+    response = ValueResponse(write, QUEUED_STATUS)
     response.headers["Location"] = f"/v1/namespaces/{quoted(namespace)}/queue/{write.id}"
     return response
 

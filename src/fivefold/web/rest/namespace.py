@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.learning.training import LearnedFromUse
-from fivefold.retrieval.recipe import STAGED
+from fivefold.retrieval.recipe import GROUPS
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.responses import (
     DeletedNamespace,
@@ -32,7 +32,7 @@ from fivefold.transfer.jsonl import objects
 from fivefold.values.access import AuditEntry
 from fivefold.values.entities import Edge, Entity
 from fivefold.values.memory import TEXT_FIELDS, Memory
-from fivefold.values.reports import LARGEST, Page, Report, Stats
+from fivefold.values.reports import MAX_PLACE, Page, Report, Stats
 from fivefold.values.validate import MAX_CONTENT
 from fivefold.version import VERSION
 from fivefold.web.auth import service_of
@@ -160,7 +160,7 @@ def list_recipes(action: Current) -> Page[RecipeInBrief]:
                 summary=one.summary,
                 routes=tuple(route.name for route in one.routes),
                 fusion=one.fusion.method,
-                stages=sum(len(getattr(one, group)) for group in STAGED),
+                stages=sum(len(getattr(one, group)) for group in GROUPS),
             )
             for one in recipes
         )
@@ -180,7 +180,7 @@ def ready(request: Request) -> Response:
     return ValueResponse(Readiness("read-only", READ_ONLY) if store.keys.read_only else Readiness("ok"))
 
 
-Id = Annotated[int, PathParameter(ge=0, lt=LARGEST)]
+Id = Annotated[int, PathParameter(ge=0, lt=MAX_PLACE)]
 
 
 class EntityFilters(Paging):

@@ -37,7 +37,7 @@ IN = "/v1/namespaces/{namespace:name}"
 
 JSON = "application/json"
 
-QUEUED = 202
+QUEUED_STATUS = 202
 """The status of a write that is accepted and stored later."""
 
 KEY_HEADER, REPLAYED = "idempotency-key", "idempotent-replayed"
@@ -200,7 +200,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
         value = response.value if isinstance(response, ValueResponse) else None
         if isinstance(value, Report):
             action.subject = subject_of((*value.stored, *(merge.id for merge in value.merged)))
-        elif response.status_code == QUEUED and isinstance(value, QueuedWrite):
+        elif response.status_code == QUEUED_STATUS and isinstance(value, QueuedWrite):
             action.subject, action.outcome = subject_of(value.waiting), "queued"
         elif REPLAYED in response.headers:
             action.outcome = "replayed"

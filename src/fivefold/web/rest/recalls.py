@@ -36,10 +36,10 @@ recall_operation: Final = partial(operation, tag="recall")
 sessions_operation: Final = partial(operation, tag="sessions")
 
 TEXT = "text/plain"
-ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
+EXAMPLE_REQUEST = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
 
 
-@recall_operation("POST /recall", "reader", "recall", body={**ASKED, "k": 1, "recipe": "lexical"})
+@recall_operation("POST /recall", "reader", "recall", body={**EXAMPLE_REQUEST, "k": 1, "recipe": "lexical"})
 def recall(action: Current, body: TracedBody) -> RecallSummary | Recall:
     """The memories that answer a question best; `trace` adds how they were found."""
     answer = action.engine.recall(**_arguments(action, body))
@@ -50,7 +50,7 @@ def recall(action: Current, body: TracedBody) -> RecallSummary | Recall:
     "POST /explain",
     "reader",
     "explain",
-    body={**ASKED, "k": 1, "recipe": "lexical"},
+    body={**EXAMPLE_REQUEST, "k": 1, "recipe": "lexical"},
     gives=(JSON, TEXT),
     answers=Recall,
 )
@@ -62,14 +62,14 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
     return ValueResponse(answer)
 
 
-@recall_operation("POST /plan", "reader", "plan", body={**ASKED, "k": 3})
+@recall_operation("POST /plan", "reader", "plan", body={**EXAMPLE_REQUEST, "k": 3})
 def plan(action: Current, body: PlanBody) -> Plan:
     """The plan of a recall, without doing it."""
     return action.engine.plan(**_arguments(action, body))
 
 
 @recall_operation(
-    "POST /understand", "reader", "understand", body={**ASKED, "question": "what did Daniel say last week?"}
+    "POST /understand", "reader", "understand", body={**EXAMPLE_REQUEST, "question": "what did Daniel say last week?"}
 )
 def understand(action: Current, body: Question) -> Query:
     """The question as the engine reads it: entities, time window, intent."""
@@ -77,7 +77,7 @@ def understand(action: Current, body: Question) -> Query:
     return action.engine.understand(**body.model_dump())
 
 
-@recall_operation("POST /context", "reader", "context", body={**ASKED, "k": 3, "token_budget": 200})
+@recall_operation("POST /context", "reader", "context", body={**EXAMPLE_REQUEST, "k": 3, "token_budget": 200})
 def context(action: Current, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
     k = action.service.limits.k_for_block(body.k, body.token_budget)

@@ -252,7 +252,7 @@ def _phrase(name: str) -> re.Pattern[str]:
 
 _BETWEEN_SENTENCES = late_pattern(r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)\s+|\n+")
 _MAX_FACET = 600
-_BEGINNING = 300
+_BEGINNING_CHARACTERS = 300
 """Characters of a text in which somebody may have done something; what comes after is its detail."""
 _MIN_STATEMENT_WORDS = 3
 """Words of the shortest sentence that can be a text's main statement; a greeting has fewer."""
@@ -270,7 +270,7 @@ def type_of(text: str, by_user: str | None = None) -> Type:
         return "event"
     if ENTITY.occurs(text):
         return "entity"
-    start = text[:_BEGINNING]
+    start = text[:_BEGINNING_CHARACTERS]
     past = any(word.endswith("ed") or word in IRREGULAR for word in words_of(start))  # a quick look, right for many
     happened = past and STATE_FIRST.match(text) is None and HAPPENED.search(start) is not None
     return "event" if happened else "fact"
