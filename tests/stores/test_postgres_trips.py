@@ -163,6 +163,7 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "called": lambda reader, space: reader.graph.find_aliases(["sarah", "tom reed"]),
     "mentioned": lambda reader, space: reader.graph.count_mentions(range(1, 40), range(1, 40)),
     "mentions": lambda reader, space: reader.graph.mentions(["none", "no"], range(1, 40)),
+    "with_edges": lambda reader, space: reader.graph.with_edges(range(1, 40), ["reports to"]),
     "near": lambda reader, space: reader.graph.neighbours_of("sarah", range(1, 40)),
     "related": lambda reader, space: reader.graph.find_related(3, ["reports to"], inverse=True),
     "walk": lambda reader, space: reader.graph.walk([(key, 1.0) for key in range(1, 40)], Walk(NOW), 20),

@@ -279,9 +279,6 @@ def _related(owners: Sequence[tuple[int, str, float]], edges: Edges, reader: Rea
 
 # The people whom a question means, among others of the same name, and memories in its words for them.
 
-MAX_EDGES = 8
-"""Relations of an entity by which it is seen whether it is somebody known by a bare name."""
-
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 
 
@@ -301,11 +298,15 @@ def _find(context: SearchContext) -> list[Person]:
     words = {_first(meaning.name) for meanings, _ in asked for meaning in meanings}
     alike = context.reader.graph.find_aliases(sorted(words)) if words else []
     named = {meaning.id for meanings, _ in asked for meaning in meanings}
+    others = [one for one in alike if one.entity not in named]
+    bare = [one.entity for one in others if " " not in one.name]
+    known = context.reader.graph.with_edges(bare, EXCLUSIVE) if bare else set()  # relatives, superiors, the user
     people = []
     for meanings, ref in asked:
         first = {_first(meaning.name) for meaning in meanings}
-        others = (one for one in alike if one.alias in first and one.entity not in named)
-        namesakes = frozenset(one.entity for one in others if " " in one.name or _is_somebody(one.entity, context))
+        namesakes = frozenset(
+            one.entity for one in others if one.alias in first and (" " in one.name or one.entity in known)
+        )
         people.append(_person(meanings, ref, namesakes))
     return people
 
@@ -326,11 +327,6 @@ def _person(meanings: Sequence[Meaning], ref: EntityRef | None, namesakes: froze
 
 def _first(name: str) -> str:
     return name.split(maxsplit=1)[0].casefold()
-
-
-def _is_somebody(entity: int, context: SearchContext) -> bool:
-    """True if a bare name stands for somebody's relative or the user, and is not open."""
-    return any(edge.relation in EXCLUSIVE for edge in context.reader.graph.edges(entity, MAX_EDGES))
 
 
 def mentioned_people(context: SearchContext, memories: Iterable[Memory]) -> dict[str, Set[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
 from operator import attrgetter
@@ -170,6 +170,21 @@ class GraphReader(ABC):
         for id, entity in records:
             found.setdefault(id, set()).add(entity)
         return found
+
+    def with_edges(self, entities: Sequence[int], relations: Collection[str]) -> set[int]:
+        """Those of these entities that an edge of one of these relations leads to or comes from."""
+        namespace = self._sql.unindexed("d.namespace")
+        either = " OR ".join(
+            f"EXISTS (SELECT 1 FROM edges d WHERE {namespace} = :ns AND d.{end} = wanted.value "
+            f"AND {self._sql.among('d.relation', ':relations')})"
+            for end in ("source", "target")
+        )
+        rows = self._scope.rows(
+            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE {either}",
+            entities=self._sql.as_list(entities),
+            relations=self._sql.as_list(sorted(relations)),
+        )
+        return {key for (key,) in rows}
 
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Those of these entities that share an edge with an entity of that alias."""
