@@ -53,12 +53,12 @@ class Settings(TimeSettings):
 
     timezone: Annotated[Zone, About("The zone of days, months and years")] = "UTC"
     widen_below: Annotated[
-        int, Between(0, 100), About("With fewer hits of the type a question implies, all types are searched")
+        int, Between(0, 100), About("If a search finds fewer hits of the implied type, all types are searched")
     ] = 5
     hops: Annotated[Hops, About("Hops that the entity graph is walked")] = 2
-    hops_asked: Annotated[Hops, About("Hops that the graph is walked if a question asks for more")] = 3
-    fan_out: Annotated[int, Between(1, 500), About("Number of edges that are followed from each entity")] = 32
-    sure_entity: Annotated[Share, About("From which confidence on a name has one meaning")] = 0.7
+    hops_asked: Annotated[Hops, About("Hops that the graph is walked if a question needs more")] = 3
+    fan_out: Annotated[int, Between(1, 500), About("Number of edges followed from each entity")] = 32
+    sure_entity: Annotated[Share, About("Confidence from which a name has one meaning")] = 0.7
     route_budget_ms: Annotated[
         int, Between(1, 600_000), About("Maximum milliseconds that an answer waits for a route")
     ] = 2_000
@@ -80,17 +80,17 @@ class Settings(TimeSettings):
     learn_after: Annotated[
         int,
         Between(0, 1_000_000),
-        About("After how many new recalls with feedback the reranker is trained by itself; 0 for never"),
+        About("Number of new recalls with feedback after which the reranker trains by itself; 0 for never"),
     ] = 0
     check_days: Annotated[
         int,
         Between(0, 365),
-        About("After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never"),
+        About("Days between checks of the vocabulary for drift, made while nothing is read or written; 0 for never"),
     ] = 7
-    find_changes: Annotated[bool, About("Compares a new memory with those like it, to find those that it replaces")] = (
-        True
-    )
-    find_repeats: Annotated[bool, About("Links a new memory with those that say nearly the same")] = True
+    find_changes: Annotated[
+        bool, About("Compares a new memory with similar ones, to find memories that it replaces")
+    ] = True
+    find_repeats: Annotated[bool, About("Links a new memory with memories that say nearly the same")] = True
     recent_turns: Annotated[
         RecentTurns, About("Number of the last turns of the conversation that a recall adds to its answer; 0 for none")
     ] = 0
@@ -101,45 +101,46 @@ class Settings(TimeSettings):
         Literal["sessions", "turns"],
         About("Recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),
     ] = "sessions"
-    fact_days: Annotated[Days | None, About("After how many days a fact expires that says nothing else", NEVER)] = None
-    preference_days: Annotated[Days | None, About("The same for a preference", NEVER)] = None
-    event_days: Annotated[Days | None, About("The same for an event", NEVER)] = None
-    entity_days: Annotated[Days | None, About("The same for a description of a person or thing", NEVER)] = None
-    procedure_days: Annotated[Days | None, About("The same for a way to do something", NEVER)] = None
-    trust_user: Annotated[Share, About("Share of its score that a memory keeps that a user wrote")] = 1.0
-    trust_assistant: Annotated[Share, About("The same for one that the assistant wrote")] = 1.0
-    trust_tool: Annotated[Share, About("The same for one that a tool wrote")] = 1.0
-    trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0
+    fact_days: Annotated[Days | None, About("Days after which a fact expires, unless it has its own time", NEVER)] = (
+        None
+    )
+    preference_days: Annotated[Days | None, About("Days after which a preference expires", NEVER)] = None
+    event_days: Annotated[Days | None, About("Days after which an event expires", NEVER)] = None
+    entity_days: Annotated[Days | None, About("Days after which a description of a person or thing expires", NEVER)] = (
+        None
+    )
+    procedure_days: Annotated[Days | None, About("Days after which a way to do something expires", NEVER)] = None
+    trust_user: Annotated[Share, About("Share of the score that memories of a user keep")] = 1.0
+    trust_assistant: Annotated[Share, About("Share of the score that memories of the assistant keep")] = 1.0
+    trust_tool: Annotated[Share, About("Share of the score that memories of a tool keep")] = 1.0
+    trust_import: Annotated[Share, About("Share of the score that imported memories keep")] = 1.0
     quarantine: Annotated[
         FilterText | None,
-        About(
-            "Records that wait for approval before anything recalls them: a filter such as `origin:tool,import`",
-            left_out="none",
-        ),
+        About("A filter for records that wait for approval, such as `origin:tool,import`", left_out="none"),
     ] = None
     approved: Annotated[
         FilterText | None,
-        About("Those of them that need no approval: a filter such as `speaker:ci-bot`", left_out="none"),
+        About("A filter for records that need no approval, such as `speaker:ci-bot`", left_out="none"),
     ] = None
     secrets: Annotated[
         Literal["note", "mask", "refuse"],
-        About("A key or a card number in a new memory is noted in the report, masked, or refused"),
+        About("Handling of a key or a card number in a new memory: note it in the report, mask or refuse it"),
     ] = "note"
     passwords: Annotated[
         Literal["keep", "warn", "mask", "refuse"],
-        About("A password, PIN or door code that is called one is kept, noted in the report, masked, or refused"),
+        About("Handling of a password, PIN or door code that the text names as one"),
     ] = "warn"
     echo_minutes: Annotated[
         int,
         Between(0, 1_440),
-        About("For how long after a recall a note that repeats one of its memories counts as an echo; 0 for never"),
+        About("Minutes after a recall in which a note that repeats one of its memories counts as an echo; 0 for never"),
     ] = 10
     system_messages: Annotated[
-        Literal["skip", "keep"], About("System messages of a conversation are left out, or become turns")
+        Literal["skip", "keep"], About("Handling of the system messages of a conversation: leave out, or keep as turns")
     ] = "skip"
     tool_messages: Annotated[
         Literal["skip", "short", "keep"],
-        About("Calls and results of tools are left out, become turns of their beginning, or of all their text"),
+        About("Handling of calls and results of tools: leave out, keep the beginning of their text, or keep all"),
     ] = "skip"
     tool_length: Annotated[
         int, Between(20, 100_000), About("Number of characters of a call or result that `short` keeps")

@@ -254,7 +254,7 @@ def test_what_is_wrong_is_said_and_nothing_is_stored(store: FivefoldStore) -> No
         store.batch([PutOp(BEN, "b", {"n": 1}), PutOp((), "b", {"n": 1})])
     with pytest.raises(InvalidInput, match="id"):
         store.batch([PutOp(("users", "cleo"), "b", {"n": 1}), PutOp(BEN, "two\nlines", {"n": 1})])
-    with pytest.raises(InvalidInput, match="the most is 200"):
+    with pytest.raises(InvalidInput, match="the maximum is 200"):
         store.put(("x" * 150, "y" * 150), "b", {"n": 1})
     with pytest.raises(InvalidInput, match="metadata"):
         store.put(BEN, "b", {"n": object()})

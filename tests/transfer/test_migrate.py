@@ -371,7 +371,7 @@ def test_an_unfinished_copy_is_not_copied_further(
     lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted(lived, target, monkeypatch)
-    with pytest.raises(InvalidInput, match="is itself an unfinished copy; finish that one first"):
+    with pytest.raises(InvalidInput, match="is itself an unfinished copy; finish it first"):
         migrate(target, str(tmp_path / "further.db"), ["default"])
 
 

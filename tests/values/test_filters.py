@@ -81,7 +81,7 @@ def test_any_line_is_a_filter_or_an_error_that_says_what_is_wrong(text: str) -> 
         ("meta.a>1,2", "meta.a takes one value after '>', not 2"),
         ("meta.a>1 meta.a<x", "meta.a has a number and a text as its bounds"),
         ("meta.:x", "filter.metadata[0].key is empty"),
-        ("x" * 10_001, "has 10,001 characters, the most is 10,000"),
+        ("x" * 10_001, "has 10,001 characters, the maximum is 10,000"),
         ("tag:a\x00b", "holds a NUL character"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_wrong_line_says_what_is_allowed(line: str, message: str) -> None:
         ({"speaker": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": [""]}, "filter.speakers[0] is empty"),
-        ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the most is 100"),
+        ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the maximum is 100"),
         ({"metadata": 3}, "filter.metadata must be a mapping or a list of conditions, not 3"),
         ({"metadata": {"a": {}}}, "needs either any_of or bounds: above, at_least, below, at_most"),
         ({"metadata": {"a": {"any_of": [1], "above": 1}}}, "needs either any_of or bounds"),

@@ -89,7 +89,7 @@ def test_a_part_without_anything_to_see_makes_no_content(field: str) -> None:
 def test_too_long_a_text_is_refused_by_field_with_both_lengths(field: str) -> None:
     most, advice = (MAX_TEXT, "make it shorter") if field == "predicate" else (MAX_CONTENT, "remember it in parts")
     message = refusal(given_with(**{field: "x" * (most + 1)}))
-    assert message == f"{field} has {most + 1:,} characters, the most is {most:,}; {advice}"
+    assert message == f"{field} has {most + 1:,} characters, the maximum is {most:,}; {advice}"
 
 
 def test_content_made_of_its_parts_is_no_longer_than_any_other() -> None:
@@ -137,7 +137,7 @@ def test_a_field_that_is_no_name_is_refused(keys: tuple[object, ...]) -> None:
     [
         ("", "is empty"),
         ("\u200b", "is empty"),
-        ("x" * (MAX_NAME + 1), "has 201 characters, the most is 200"),
+        ("x" * (MAX_NAME + 1), "has 201 characters, the maximum is 200"),
         ("two\nlines", "holds a line break or control character"),
         ("bell\x07", "holds a line break or control character"),
         ("two\u2028lines", "holds a line break or control character"),
@@ -221,7 +221,7 @@ def test_a_bad_tag_is_refused(tag: object) -> None:
 
 
 def test_too_many_tags_are_refused() -> None:
-    assert refusal(given_with(tags=[f"t{i}" for i in range(MAX_TAGS + 1)])) == "65 tags are too many, the most is 64"
+    assert refusal(given_with(tags=[f"t{i}" for i in range(MAX_TAGS + 1)])) == "65 tags are too many, the maximum is 64"
 
 
 @pytest.mark.parametrize("field", TIMES)

@@ -143,10 +143,12 @@ def test_the_beginning_ends_with_a_word() -> None:
 
 
 def test_a_text_that_no_store_can_hold_is_refused(model_engine: Engine) -> None:
-    with pytest.raises(InvalidInput, match=r"content has 100,000,001 characters, the most is 100,000,000; .* in parts"):
+    with pytest.raises(
+        InvalidInput, match=r"content has 100,000,001 characters, the maximum is 100,000,000; .* in parts"
+    ):
         model_engine.remember("x" * (MAX_CONTENT + 1))
     assert model_engine.stats().memories == 0
-    with pytest.raises(fivefold.InvalidInput, match="the most is 100,000; make it shorter"):
+    with pytest.raises(fivefold.InvalidInput, match="the maximum is 100,000; make it shorter"):
         model_engine.recall("x" * 100_001)
 
 

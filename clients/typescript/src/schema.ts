@@ -1201,7 +1201,7 @@ export interface components {
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
             /**
-             * @description The most tokens in the text
+             * @description Maximum number of tokens in the text
              * @default 1000
              */
             token_budget?: number;
@@ -2052,15 +2052,15 @@ export interface components {
             around_days: number;
             /** @description The zone of days, months and years */
             timezone: string;
-            /** @description With fewer hits of the type a question implies, all types are searched */
+            /** @description If a search finds fewer hits of the implied type, all types are searched */
             widen_below: number;
             /** @description Hops that the entity graph is walked */
             hops: number;
-            /** @description Hops that the graph is walked if a question asks for more */
+            /** @description Hops that the graph is walked if a question needs more */
             hops_asked: number;
-            /** @description Number of edges that are followed from each entity */
+            /** @description Number of edges followed from each entity */
             fan_out: number;
-            /** @description From which confidence on a name has one meaning */
+            /** @description Confidence from which a name has one meaning */
             sure_entity: number;
             /** @description Maximum milliseconds that an answer waits for a route */
             route_budget_ms: number;
@@ -2074,13 +2074,13 @@ export interface components {
             temporal_weight: number | null;
             /** @description Candidates while an HNSW index of a PostgreSQL store is searched (R3) */
             ef_search: number | null;
-            /** @description After how many new recalls with feedback the reranker is trained by itself; 0 for never */
+            /** @description Number of new recalls with feedback after which the reranker trains by itself; 0 for never */
             learn_after: number;
-            /** @description After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never */
+            /** @description Days between checks of the vocabulary for drift, made while nothing is read or written; 0 for never */
             check_days: number;
-            /** @description Compares a new memory with those like it, to find those that it replaces */
+            /** @description Compares a new memory with similar ones, to find memories that it replaces */
             find_changes: boolean;
-            /** @description Links a new memory with those that say nearly the same */
+            /** @description Links a new memory with memories that say nearly the same */
             find_repeats: boolean;
             /** @description Number of the last turns of the conversation that a recall adds to its answer; 0 for none */
             recent_turns: number;
@@ -2091,47 +2091,47 @@ export interface components {
              * @enum {unknown}
              */
             answer_with: "sessions" | "turns";
-            /** @description After how many days a fact expires that says nothing else */
+            /** @description Days after which a fact expires, unless it has its own time */
             fact_days: number | null;
-            /** @description The same for a preference */
+            /** @description Days after which a preference expires */
             preference_days: number | null;
-            /** @description The same for an event */
+            /** @description Days after which an event expires */
             event_days: number | null;
-            /** @description The same for a description of a person or thing */
+            /** @description Days after which a description of a person or thing expires */
             entity_days: number | null;
-            /** @description The same for a way to do something */
+            /** @description Days after which a way to do something expires */
             procedure_days: number | null;
-            /** @description Share of its score that a memory keeps that a user wrote */
+            /** @description Share of the score that memories of a user keep */
             trust_user: number;
-            /** @description The same for one that the assistant wrote */
+            /** @description Share of the score that memories of the assistant keep */
             trust_assistant: number;
-            /** @description The same for one that a tool wrote */
+            /** @description Share of the score that memories of a tool keep */
             trust_tool: number;
-            /** @description The same for one that was imported */
+            /** @description Share of the score that imported memories keep */
             trust_import: number;
-            /** @description Records that wait for approval before anything recalls them: a filter such as `origin:tool,import` */
+            /** @description A filter for records that wait for approval, such as `origin:tool,import` */
             quarantine: string | null;
-            /** @description Those of them that need no approval: a filter such as `speaker:ci-bot` */
+            /** @description A filter for records that need no approval, such as `speaker:ci-bot` */
             approved: string | null;
             /**
-             * @description A key or a card number in a new memory is noted in the report, masked, or refused
+             * @description Handling of a key or a card number in a new memory: note it in the report, mask or refuse it
              * @enum {unknown}
              */
             secrets: "note" | "mask" | "refuse";
             /**
-             * @description A password, PIN or door code that is called one is kept, noted in the report, masked, or refused
+             * @description Handling of a password, PIN or door code that the text names as one
              * @enum {unknown}
              */
             passwords: "keep" | "warn" | "mask" | "refuse";
-            /** @description For how long after a recall a note that repeats one of its memories counts as an echo; 0 for never */
+            /** @description Minutes after a recall in which a note that repeats one of its memories counts as an echo; 0 for never */
             echo_minutes: number;
             /**
-             * @description System messages of a conversation are left out, or become turns
+             * @description Handling of the system messages of a conversation: leave out, or keep as turns
              * @enum {unknown}
              */
             system_messages: "skip" | "keep";
             /**
-             * @description Calls and results of tools are left out, become turns of their beginning, or of all their text
+             * @description Handling of calls and results of tools: leave out, keep the beginning of their text, or keep all
              * @enum {unknown}
              */
             tool_messages: "skip" | "short" | "keep";
@@ -2323,7 +2323,7 @@ export interface components {
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
             /**
-             * @description Brings the whole trace along, tens of kilobytes
+             * @description Adds the whole trace, tens of kilobytes
              * @default false
              */
             trace?: boolean;

@@ -104,7 +104,7 @@ def namespace_name(labels: Sequence[str]) -> str:
         raise InvalidInput("a namespace needs at least one label")
     name = ".".join(map(_encoded, labels))
     if len(name) > MAX_NAME:
-        raise InvalidInput(f"the labels of a namespace have {len(name)} characters, the most is {MAX_NAME}")
+        raise InvalidInput(f"the labels of a namespace have {len(name)} characters, the maximum is {MAX_NAME}")
     return name
 
 

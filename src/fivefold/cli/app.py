@@ -1,4 +1,4 @@
-"""The `fivefold` command and what all its commands share: options, store, namespace, errors in plain words."""
+"""The `fivefold` command, and the parts that its commands share: options, store, namespace, errors in plain words."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in 
 
 COMMAND_GROUPS = {
     "Everyday": ("add", "recall", "context", "chat", "update", "forget", "pin", "unpin", "used", "demo"),
-    "Know": ("profile", "agenda", "history", "changes", "recap", "correct", "hide"),
+    "What is known": ("profile", "agenda", "history", "changes", "recap", "correct", "hide"),
     "Look inside": ("explain", "understand", "plan", "weights", "get", "list", "sessions", "stats", "graph", "health"),
-    "Put right": (
+    "Correct and maintain": (
         "supersede",
         "reinstate",
         "quarantine",

@@ -1,4 +1,4 @@
-"""Commands that show what is there."""
+"""Commands that look inside a store."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def list_(
     session: Annotated[str | None, typer.Option("--session", help="Only this conversation")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Only this kind: turn, note or session")] = None,
     type: Annotated[str | None, typer.Option("--type", help="Only this type: fact, preference, event, …")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only what has this tag")] = None,
-    speaker: Annotated[str | None, typer.Option("--speaker", help="Only what this speaker said")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Only what has all of these words")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only memories with this tag")] = None,
+    speaker: Annotated[str | None, typer.Option("--speaker", help="Only memories of this speaker")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Only memories with all of these words")] = None,
     superseded: Annotated[
-        bool | None, typer.Option("--superseded/--current", help="Only what was replaced, or only what was not")
+        bool | None, typer.Option("--superseded/--current", help="Only replaced memories, or only the others")
     ] = None,
     since: Annotated[str | None, typer.Option("--since", help="Only from this time on, ISO 8601")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Only before this time, ISO 8601")] = None,
@@ -89,7 +89,7 @@ def sessions(limit: LimitOption = 20, cursor: CursorOption = None, *, space: Spa
 
 @app.command()
 def stats(space: SpaceOptions) -> None:
-    """Show what a namespace holds and has learned, and which others there are."""
+    """Show the contents of a namespace, what it has learned, and the other namespaces."""
     with space.reading() as engine:
         figures, learned, namespaces = engine.stats(), engine.learned(), list_namespaces(engine)
     from fivefold.cli.learn import lines
@@ -161,7 +161,7 @@ def delete(
 @app.command()
 def settings(
     changes: Annotated[
-        list[str] | None, typer.Argument(help="NAME=VALUE to set, NAME= to bring the default back", show_default=False)
+        list[str] | None, typer.Argument(help="NAME=VALUE to set, NAME= to restore the default", show_default=False)
     ] = None,
     *,
     space: SpaceOptions,

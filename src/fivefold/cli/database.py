@@ -68,7 +68,7 @@ def distribute(
 @db.command()
 def rebalance(
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait until all shards are moved, or let it go on alone")
+        bool, typer.Option("--wait/--no-wait", help="Wait until all shards are moved, or return at once")
     ] = True,
     *,
     options: StoreOptions,
@@ -112,7 +112,7 @@ def _postgres(store: str | None) -> Iterator[PostgresStore]:
 
 
 def show_status(report: Status) -> None:
-    """The server, then what lies on it, and last the cluster, if it is one."""
+    """The server, its contents, and the cluster if there is one."""
     namespaces = "not known while a node is away" if report.namespaces is None else f"{report.namespaces:,}"
     terminal.table(
         ("", ""),
@@ -174,7 +174,7 @@ def _cluster(cluster: Cluster | None) -> Iterator[tuple[str, str]]:
 def _lexical_index(node: Node) -> str:
     if not node.answers:
         return "–"
-    return "serves" if node.lexical_index else "does not serve; fivefold db distribute sees to it"
+    return "serves" if node.lexical_index else "does not serve; fivefold db distribute repairs it"
 
 
 def _index(item: IndexState) -> tuple[str, str, str, str]:

@@ -78,7 +78,7 @@ def _next(store: str | None, namespace: str) -> list[str]:
 
 
 def called() -> str:
-    """The way to call this command again: by its name if the shell finds it so, else as it was called."""
+    """The command to call again: its name if the shell finds it, else the path of this call."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{shlex.quote(sys.orig_argv[0])} -m fivefold"

@@ -1,4 +1,4 @@
-"""`fivefold graph`: look at the entity graph and put it right by hand."""
+"""`fivefold graph`: look at the entity graph and correct it by hand."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from fivefold.cli.app import SpaceOptions, app, terminal
 from fivefold.values.serialize import Value
 
 graph: typer.Typer = typer.Typer(
-    help="Look at the entity graph and put it right.", no_args_is_help=True, rich_markup_mode=None
+    help="Look at the entity graph and correct it.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(graph, name="graph")
 
 MAX_UNDONE = 1_000
-"""Memories of an entity that the command for undoing a merge names."""
+"""Maximum number of ids in the command that undoes a merge."""
 
 Who = Annotated[str, typer.Argument(help="A name, an alias or an id")]
 
 
 @graph.command()
 def show(
-    who: Annotated[
-        str | None, typer.Argument(help="A name, an alias or an id; the most mentioned when left out")
-    ] = None,
+    who: Annotated[str | None, typer.Argument(help="A name, an alias or an id [default: the most frequent]")] = None,
     limit: Annotated[int, typer.Option(help="Maximum number of entries")] = 20,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Show an entity with its relations, or the entities mentioned most."""
+    """Show an entity with its relations, or the most frequent entities."""
     with space.reading() as engine:
         entities = engine.graph.entities(limit=limit) if who is None else [engine.graph.entity(_which(who))]
         edges = () if who is None else engine.graph.edges(entities[0].id, limit).items
@@ -51,11 +49,11 @@ def show(
 @graph.command()
 def merge(
     kept: Annotated[str, typer.Argument(help="The entity that stays")],
-    gone: Annotated[str, typer.Argument(help="The entity that was the same")],
+    gone: Annotated[str, typer.Argument(help="The entity that becomes part of it")],
     *,
     space: SpaceOptions,
 ) -> None:
-    """Make two entities one, and say how to undo that."""
+    """Merge two entities, and print the command that undoes it."""
     with space.reading() as engine:
         other = engine.graph.entity(_which(gone))
         ids = [memory.id for memory in engine.graph.memories(other.id, MAX_UNDONE)]
@@ -74,11 +72,11 @@ def merge(
 def split(
     who: Who,
     name: Annotated[str, typer.Argument(help="The name of the other entity")],
-    memories: Annotated[list[str], typer.Argument(help="Ids of the memories that speak of the other one")],
+    memories: Annotated[list[str], typer.Argument(help="Ids of the memories about the other one")],
     *,
     space: SpaceOptions,
 ) -> None:
-    """Make one entity two; 'graph merge' undoes it."""
+    """Split one entity into two; 'graph merge' undoes it."""
     with space.reading() as engine:
         space.show(engine.graph.split(_which(who), name, memories), _draw)
 

@@ -1,4 +1,4 @@
-"""`fivefold hook`: memory for coding agents by their hooks."""
+"""`fivefold hook`: memory for coding agents through their hooks."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ if TYPE_CHECKING:
 Action = Literal["install", "uninstall", "status"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 RETRY = "retry"
-"""Stands in the place of the agent, since the spool is that of all agents."""
+"""Used in place of an agent's name, since all agents share the spool."""
 
 
 @app.command()
 def hook(
-    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor; or retry, to store what waits")],
+    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor; or retry, to store waiting turns")],
     action: Annotated[str, typer.Argument(help="install, uninstall or status")] = "",
     project: Annotated[
-        bool, typer.Option("--project", help="The configuration of the project in this folder, not of the user")
+        bool, typer.Option("--project", help="Configure the project in this folder instead of the user")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how the configuration would change")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes of the configuration")] = False,
     *,
     options: StoreOptions,
 ) -> None:
     """Give a coding agent a memory: its hooks recall at each prompt and store what was said.
 
-    The store is ~/.fivefold/memory.db unless another is named when hooks are installed; each repository has a
-    namespace of its own.
+    The store is ~/.fivefold/memory.db unless --store names another one. Each repository has its own namespace.
     """
     from fivefold.hooks import manage
     from fivefold.hooks.agents import agent_named

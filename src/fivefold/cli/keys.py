@@ -1,4 +1,4 @@
-"""`fivefold keys`: who may ask a served store for what; and `fivefold audit`: who did."""
+"""`fivefold keys`: the API keys of a served store; and `fivefold audit`: the log of its users."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from fivefold.values.access import Key
 
 keys: typer.Typer = typer.Typer(
-    help="Make, list and revoke the API keys of a store that is served.", no_args_is_help=True, rich_markup_mode=None
+    help="Create, list and revoke the API keys of a server.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(keys, name="keys")
 
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(help="The purpose of the key, such as the program that will have it")],
+    name: Annotated[str, typer.Argument(help="The purpose of the key, such as the name of its program")],
     role: Annotated[
         Role, typer.Option("--role", help="reader recalls, writer also writes, admin also changes settings")
     ],
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-n", help="A namespace it reaches; repeatable")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="It reaches every namespace, those to come as well")] = False,
+    every: Annotated[bool, typer.Option("--all", help="It reaches every namespace, future ones too")] = False,
     expires: Annotated[
-        str | None, typer.Option("--expires", help="It is refused from this time on, ISO 8601 in UTC [default: never]")
+        str | None, typer.Option("--expires", help="The key expires at this time, ISO 8601 in UTC [default: never]")
     ] = None,
     *,
     options: StoreOptions,
 ) -> None:
-    """Create an API key. Its secret is shown only now; the store has only its hash."""
+    """Create an API key. Its secret is shown only once; the store keeps its hash."""
     from fivefold.service.keys import Keyring
     from fivefold.values.times import as_utc
 
@@ -53,14 +53,14 @@ def create(
         say(secret)
         say(f"Save it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
         if first:
-            say("It is the first key: from now on nobody gets in without one, not even from this machine.")
+            say("This is the first key: from now on every request needs a key, also from this machine.")
 
     options.show({"key": key, "secret": secret}, draw)
 
 
 @keys.command("list")
 def list_(options: StoreOptions) -> None:
-    """List the API keys, oldest first; their secrets are not known."""
+    """List the API keys, oldest first, without their secrets."""
     from fivefold.service.keys import Keyring
     from fivefold.values.times import utc_now
 
@@ -103,12 +103,12 @@ def audit(
     cursor: Annotated[
         str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
     ] = None,
-    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only what was done in this one")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only what was done with the key of this id")] = None,
+    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only entries of this namespace")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Only entries of the key with this id")] = None,
     *,
     options: StoreOptions,
 ) -> None:
-    """Show who did what in a store that is served: writes, deletions, uses and changes of keys."""
+    """Show the audit log of a server: writes, deletions, uses and changes of keys."""
     from fivefold.service.audit import Audit
 
     with _opened(existing(options.store)) as handle:

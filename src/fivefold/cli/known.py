@@ -1,4 +1,4 @@
-"""Commands that show what is known without a question, and put it right."""
+"""Commands that show the known facts without a question, and correct them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def profile(
     about: Annotated[str, typer.Argument(help="The user, or the name of a person, a place or a project")] = "user",
     budget: Annotated[int, typer.Option("--budget", help="Maximum number of tokens")] = 600,
     now: NowOption = None,
-    earlier: Annotated[bool, typer.Option("--earlier", help="Show what was true before as well")] = False,
+    earlier: Annotated[bool, typer.Option("--earlier", help="Show earlier facts that no longer hold too")] = False,
     secrets: SecretsOption = False,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Show what is known of the user, or of a person, place or project."""
+    """Show the known facts about the user, or about a person, place or project."""
     with space.reading() as engine:
         known = engine.profile(about, token_budget=budget, now=now, secrets=secrets)
 
@@ -54,15 +54,13 @@ def profile(
 @app.command()
 def agenda(
     start: Annotated[str | None, typer.Option("--from", help="From when on, ISO 8601 [default: now]")] = None,
-    end: Annotated[
-        str | None, typer.Option("--until", help="Until when, ISO 8601 [default: all that is ahead]")
-    ] = None,
+    end: Annotated[str | None, typer.Option("--until", help="Until when, ISO 8601 [default: everything ahead]")] = None,
     limit: Annotated[int, typer.Option("--limit", help="Maximum number of entries, the next ones first")] = 50,
     secrets: SecretsOption = False,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Show what is dated ahead, by the day it is meant for, and what is overdue."""
+    """Show coming dates by day, and overdue tasks."""
     with space.reading() as engine:
         ahead = engine.agenda(start, end, limit=limit, secrets=secrets)
 
@@ -81,7 +79,7 @@ def history(
     of: Annotated[str, typer.Argument(help="A question, such as 'where do I live', or the id of a memory")],
     space: SpaceOptions,
 ) -> None:
-    """Show the values that a question had one after the other, or what a memory replaced and what replaced it."""
+    """Show the earlier and later answers to a question, or the earlier and later versions of a memory."""
     with space.reading() as engine:
         found = engine.history(of)
 
@@ -107,7 +105,7 @@ def changes(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Show what is new, what replaced something and what ended."""
+    """Show new facts, replaced facts and ended facts."""
     with space.reading() as engine:
         changed = engine.changes(since, secrets=secrets)
     parts = (("new", changed.new), ("changed", changed.replaced), ("no longer", changed.ended))
@@ -121,7 +119,7 @@ def recap(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Show what a session came to: decisions, facts, promises and open questions."""
+    """Sum up a session: decisions, facts, promises and open questions."""
     with space.reading() as engine:
         found = engine.recap(session, secrets=secrets)
     parts = (
@@ -136,11 +134,11 @@ def recap(
 @app.command()
 def correct(
     id: MemoryArgument,
-    line: Annotated[str, typer.Argument(help="The line that is wrong, as a profile shows it")],
+    line: Annotated[str, typer.Argument(help="The wrong line, as a profile shows it")],
     to: Annotated[str, typer.Argument(help="The new text")],
     space: SpaceOptions,
 ) -> None:
-    """Put a line right at its source: a memory with the new words replaces the old one."""
+    """Correct a line at its source: a memory with the new words replaces the old one."""
     with space.reading() as engine:
         report = engine.correct(id, line, to)
     space.show(report, lambda _: terminal.report(report))
@@ -153,7 +151,7 @@ def hide(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Let no profile, agenda, list of changes or recap show a memory."""
+    """Hide a memory from profiles, agendas, changes and recaps."""
     with space.reading() as engine:
         memory = engine.hide(id, not undo)
     space.show(memory, lambda _: terminal.memory(memory))

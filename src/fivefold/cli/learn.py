@@ -1,4 +1,4 @@
-"""`fivefold weights` and `fivefold train`: what the learned parts say, how they are trained, and how to start over."""
+"""`fivefold weights` and `fivefold train`: predictions of the learned parts, their training, and a fresh start."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from fivefold.learning.training import LearnedFromUse
 
 train: typer.Typer = typer.Typer(
-    help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None
+    help="Train the learned parts, or reset them.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(train, name="train")
 
 TRAINING = Path("training/weights/train.py")
-"""Path of the training script, which a checkout has and an installed package has not."""
+"""Path of the training script; a checkout has it, an installed package does not."""
 
 TRAINING_PACKAGES = ("torch", "onnx", "onnxscript")
 """The packages of the extra `train`."""
@@ -38,9 +38,9 @@ SIGNALS = ("similarity", "recency", "frequency")
 @app.command()
 def weights(
     query: Annotated[str, typer.Argument(help="The question")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it does in any case")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; this command always does")] = False,
 ) -> None:
-    """Show how much similarity, recency and frequency count for a question, as JSON."""
+    """Show the weights of similarity, recency and frequency for a question, as JSON."""
     from fivefold.models.embedders import DEFAULT, embed_texts, embedder
     from fivefold.models.weights import intent, is_fallback, predict
     from fivefold.values.validate import checked_text
@@ -120,7 +120,7 @@ def checkout() -> Path:
 
 @train.command()
 def reranker(space: SpaceOptions) -> None:
-    """Learn from feedback which memories are used; it serves only if it wins on feedback it has not seen."""
+    """Learn from feedback which memories are used. The result serves only if it wins on unseen feedback."""
     with space.reading() as engine:
         verdict = engine.train_reranker(progress=sys.stderr.isatty())
     space.show(verdict, lambda _: say(verdict.describe()))
@@ -128,7 +128,7 @@ def reranker(space: SpaceOptions) -> None:
 
 @train.command()
 def reset(space: SpaceOptions) -> None:
-    """Forget what was learned from use: the reranker and the correction of the weights. Feedback stays."""
+    """Reset everything learned from use: the reranker and the correction of the weights. Feedback stays."""
     with space.reading() as engine:
         before = engine.learned()
         engine.unlearn()

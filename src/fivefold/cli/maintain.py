@@ -26,10 +26,10 @@ SALVAGE = "restore a backup, or bring what is readable into a new store with `fi
 
 @app.command()
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Rebuild first all that can be derived")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="First rebuild all derived data")] = False,
     salvage: Annotated[
         str | None,
-        typer.Option("--salvage", help="Bring every readable memory of a damaged file into this new store instead"),
+        typer.Option("--salvage", help="Copy every readable memory of a damaged file into this new store instead"),
     ] = None,
     *,
     space: SpaceOptions,
@@ -44,14 +44,14 @@ def doctor(
     space.show(findings, lambda _: terminal.table(("", "check", "finding"), rows))
     if not all(finding.ok for finding in findings):
         if not space.as_json:
-            sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
+            sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds derived data.\n")
             if any(finding.check in ("file", "checksums", "texts") and not finding.ok for finding in findings):
                 sys.stderr.write(f"The file itself is damaged; {SALVAGE}.\n")
         raise typer.Exit(1)
 
 
 def _salvage(source: str, target: str, space: SpaceOptions) -> None:
-    """Show what came along and what was lost; a loss or a note is an exit code of 1."""
+    """Shows the copied and the lost memories; the exit code is 1 if there is a loss or a note."""
     if "://" in source:
         raise InvalidInput("only a SQLite file can be salvaged; use the server's own means for PostgreSQL")
     from fivefold.transfer.salvage import salvage
@@ -96,7 +96,7 @@ def maintain(
     *,
     options: StoreOptions,
 ) -> None:
-    """Look after a whole store: vocabularies that have drifted, missing indexes, the planner's statistics."""
+    """Maintain a whole store: check vocabularies for drift, build missing indexes, renew the planner's statistics."""
     from fivefold.service.maintenance import Maintenance
     from fivefold.service.maintenance import maintain as maintain_store
     from fivefold.stores import open_store
@@ -151,12 +151,12 @@ def until_signalled(end_work: Callable[[], None]) -> Iterator[None]:
 
 @app.command()
 def backup(
-    target: Annotated[str, typer.Argument(help="The file to write, or a folder, in which it is named by the time")],
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there")] = False,
+    target: Annotated[str, typer.Argument(help="The file to write, or a folder; there its name has the time")],
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file")] = False,
     every: Annotated[
         float | None,
         typer.Option(
-            "--every", min=2, help="Repeat when the store has changed, after this many seconds", show_default=False
+            "--every", min=2, help="Repeat after this many seconds if the store has changed", show_default=False
         ),
     ] = None,
     keep_hours: Annotated[float, typer.Option(min=0, help="With --every: delete backups older than this")] = 24.0,

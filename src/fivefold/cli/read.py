@@ -1,4 +1,4 @@
-"""Commands that answer questions: one at a time and how, in a talk, or all of a file whose answers are known."""
+"""Commands that answer questions: a single one, its explanation, a chat, or a file with known answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PlanOptions:
     now: NowOption = None
     history: HistoryOption = None
     effort: Annotated[
-        str, typer.Option("--effort", help="The work to do: low (quick), normal, or high (deeper lists, more read)")
+        str, typer.Option("--effort", help="The work to do: low (quick), normal, or high (searches deeper, reads more)")
     ] = "normal"
     filter: Annotated[
         str | None,
@@ -56,13 +56,14 @@ class RecallOptions(PlanOptions):
     """Options for the way a question is answered, and for the recent turns that come with the answer."""
 
     recent: Annotated[
-        int | None, typer.Option("--recent", help="Number of the last turns to add [default: as the namespace is set]")
+        int | None,
+        typer.Option("--recent", help="Number of the last turns to add [default: the setting of the namespace]"),
     ] = None
     session: Annotated[
         str | None, typer.Option("--session", help="The session whose turns --recent adds [default: the latest]")
     ] = None
     min_chance: Annotated[
-        float | None, typer.Option("--min-chance", help="Leave out memories that are less likely to answer, 0 to 1")
+        float | None, typer.Option("--min-chance", help="Leave out memories with a smaller chance to answer, 0 to 1")
     ] = None
 
     def arguments(self, still: bool = False) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def recall(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show the arithmetic: a bar for every route")
     ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="With --json, the whole trace of how they were found")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --json, the whole trace of the recall")] = False,
     space: SpaceOptions,
 ) -> None:
     """Find the memories that answer a question."""
@@ -94,7 +95,7 @@ def recall(
 def explain(
     question: Question, k: KOption = 5, *, options: RecallOptions, full: FullOption = False, space: SpaceOptions
 ) -> None:
-    """Show how a recall finds its memories: every route, the fusion arithmetic, every later step."""
+    """Explain how a recall finds its memories: every route, the arithmetic of fusion, every later step."""
     arguments = options.arguments(still=True)
     with space.reading(anyway=True) as engine:
         answer = engine.recall(question, k, **arguments)
@@ -110,7 +111,7 @@ def context(
     options: RecallOptions,
     space: SpaceOptions,
 ) -> None:
-    """Write what a recall finds as a block for a prompt, cut to a number of tokens."""
+    """Write the memories of a recall as a block for a prompt, within a number of tokens."""
     with space.reading(anyway=True) as engine:
         block = engine.context(question, token_budget=budget, k=k, **options.arguments())
     space.show(block, terminal.show_context)
@@ -118,7 +119,7 @@ def context(
 
 @app.command()
 def plan(question: Question, k: KOption = 5, *, options: PlanOptions, space: SpaceOptions) -> None:
-    """Show what a recall would do, without doing it."""
+    """Show the plan of a recall without running it."""
     with space.reading(anyway=True) as engine:
         chosen = engine.plan(question, k, **options.arguments())
     space.show(chosen, terminal.show_plan)
@@ -128,7 +129,7 @@ def plan(question: Question, k: KOption = 5, *, options: PlanOptions, space: Spa
 def understand(
     question: Question, now: NowOption = None, history: HistoryOption = None, *, space: SpaceOptions
 ) -> None:
-    """Show how a question is read: names, times, what it asks for."""
+    """Show the reading of a question: names, times, demands."""
     with space.reading(anyway=True) as engine:
         read = engine.understand(question, now=now, history=history or ())
     space.show(read, terminal.show_query)
@@ -140,7 +141,7 @@ PROMPT = "› "
 GREETING = "Say something to remember, or ask a question that ends with ?. Ctrl-D ends."
 
 COMES_TO_MIND = 0.3
-"""The least chance of an earlier memory that is shown with a new one, which asked for nothing."""
+"""Minimum chance of an earlier memory that is shown with a new one."""
 
 
 @app.command()
@@ -151,7 +152,7 @@ def chat(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Talk to the memory: what you say is remembered, what you ask is answered. Lines may also be piped in."""
+    """Talk to the memory: it remembers statements and answers questions. It also reads lines from a pipe."""
     from fivefold.values.times import utc_now
 
     with opened(space.store, space.namespace) as engine:
@@ -216,7 +217,7 @@ def evaluate(
     worst: Annotated[int, typer.Option("--worst", min=0, help="Number of wrong answers to show")] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask questions of your own whose answers are known: what is found, what is refused, what goes wrong."""
+    """Measure recall on your own questions with known answers, and list the wrong ones."""
     chosen = recipe_of(recipe, overrides, still=True)
     from fivefold.evaluation import evaluate as evaluate_file
 

@@ -1,4 +1,4 @@
-"""`fivefold recipes`: which there are, what each is made of; and `--set`, which changes one for a single command."""
+"""`fivefold recipes`: list and draw recipes; and `--set`, which changes one for a single command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fivefold.retrieval.recipe import Recipe
 
 recipes: typer.Typer = typer.Typer(
-    help="See which recipes there are and what they are made of.", no_args_is_help=True, rich_markup_mode=None
+    help="List recipes and show their parts.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(recipes, name="recipes")
 

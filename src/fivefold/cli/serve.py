@@ -33,7 +33,7 @@ class AddressOptions:
     ] = None
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option("--allowed-host", help="A name this server is reached under, as by a proxy; repeatable"),
+        typer.Option("--allowed-host", help="Another host name of this server, for example at a proxy; repeatable"),
     ] = None
 
 
@@ -68,7 +68,7 @@ class LogOptions:
         ),
     ] = "warning"
     log_contents: Annotated[
-        bool, typer.Option("--log-contents", help="Log paths, bodies and the words of errors too; they are private")
+        bool, typer.Option("--log-contents", help="Also log paths, bodies and error messages, which are private")
     ] = False
     metrics_open: Annotated[bool, typer.Option("--metrics-open", help="Let anyone read /metrics without a key")] = False
     otel: Annotated[bool, typer.Option("--otel", help="Send OpenTelemetry spans to OTEL_EXPORTER_OTLP_ENDPOINT")] = (
@@ -82,13 +82,14 @@ def serve(
     address: AddressOptions,
     limits: LimitOptions,
     stop_after: Annotated[
-        int, typer.Option("--stop-after", min=1, help="Seconds that requests under way have when the server is stopped")
+        int, typer.Option("--stop-after", min=1, help="Seconds for running requests to finish when the server stops")
     ] = 30,
     maintain_hours: Annotated[
         float, typer.Option("--maintain", min=0, help="Hours between rounds of maintenance; 0 for none")
     ] = 24.0,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=64, help="Processes that answer, as many as there are cores to use")
+        int,
+        typer.Option("--workers", min=1, max=64, help="Number of processes that answer, for example one for each core"),
     ] = 1,
     log: LogOptions,
     embedder: EmbedderOption = None,
@@ -96,7 +97,7 @@ def serve(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve a store: REST under /v1, MCP under /mcp, and a page to look inside."""
+    """Serve a store: REST under /v1, MCP under /mcp, and pages to look inside."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
@@ -177,16 +178,16 @@ def mcp(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve a store to a model as tools (MCP), over standard streams; with a key in FIVEFOLD_KEY as that key may.
+    """Give a model tools for a store (MCP), over standard streams. A key in FIVEFOLD_KEY limits its rights.
 
     With --http, --json prints the address once it listens.
     """
     from fivefold.values.validate import checked_name
 
     if (as_json or (host, port) != (HOST, PORT)) and not http:
-        raise InvalidInput("--host, --port and --json go with --http; without it a client speaks over standard streams")
+        raise InvalidInput("--host, --port and --json need --http; without it a client speaks over standard streams")
     if http and (namespace is not None or all_namespaces):
-        raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
+        raise InvalidInput("--namespace and --all-namespaces have no effect over HTTP: the API key decides")
     if http and structured:
         raise InvalidInput("over HTTP a client asks for structured values itself, at /mcp?structured=1")
     if namespace is not None:

@@ -1,4 +1,4 @@
-"""Commands that carry memories in and out."""
+"""Commands that import, export, sync and copy memories."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def import_(
             "export",
         ),
     ] = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be stored")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first part that cannot be read")] = False,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     *,
     space: SpaceOptions,
 ) -> None:
-    """Read memories from elsewhere; importing again adds only what is new."""
+    """Import memories from other programs; a second import adds only new ones."""
     from fivefold.transfer.importers import import_from
 
     with _source(path) as file:
@@ -160,7 +160,7 @@ def sync(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring two stores to the same memories; a deletion wins over an edit, and what was lost is shown."""
+    """Make the memories of two stores the same. A deletion wins over an edit; lost edits are shown."""
     from fivefold.engine import open as open_engine
     from fivefold.transfer.sync import sync_stores
 
@@ -193,7 +193,7 @@ def migrate(
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace; repeatable")
     ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Begin an unfinished copy again")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Start an unfinished copy again")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy namespaces with all their vectors to another store; a repeated run continues an interrupted one."""

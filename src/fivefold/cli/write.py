@@ -58,7 +58,7 @@ def add(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Remember a text, and show what was read out of it."""
+    """Remember a text, and show the facts read out of it."""
     record: dict[str, Any] = {
         "content": _piped() if text == "-" else text,
         "speaker": speaker,
@@ -98,7 +98,7 @@ def update(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Change a memory; what is not named stays."""
+    """Change the named fields of a memory."""
     fields: dict[str, Any] = {
         "content": content,
         "speaker": speaker,
@@ -129,7 +129,7 @@ def supersede(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Remember a text as what replaces another memory, which keeps its history."""
+    """Remember a text that replaces another memory; the old one keeps its history."""
     record = {
         "content": text,
         "speaker": speaker,
@@ -188,14 +188,14 @@ def forget(
 def used(
     ctx: typer.Context,
     recall: Annotated[str, typer.Argument(help="The recall's id, as `fivefold recall` prints it")],
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of the memories that were really used")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of the used memories")] = None,
     not_used: Annotated[
         list[str] | None, typer.Option("--not", help="Id of a memory that was of no use; repeatable")
     ] = None,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Feedback: these memories of a recall were really used, or of no use."""
+    """Give feedback: which memories of a recall were used, and which were not."""
     used, refused = ids or [], not_used or []
     if not used and not refused:
         ctx.fail("Nothing to note; name the memories that were used, or one that was not with --not.")
@@ -225,10 +225,14 @@ def quarantine(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of records to approve or reject")] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Store them as memories")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Remove them for good")] = False,
-    filter: Annotated[str | None, typer.Option("--filter", "-f", help="All that pass, as in origin:tool")] = None,
+    filter: Annotated[
+        str | None, typer.Option("--filter", "-f", help="All records that pass, as in origin:tool")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="All that wait")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of listed entries")] = 50,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the list before ended")] = None,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
+    ] = None,
     *,
     space: SpaceOptions,
 ) -> None:
@@ -262,14 +266,14 @@ MAX_SWEPT_IDS = 20
 
 @app.command()
 def pin(id: MemoryArgument, space: SpaceOptions) -> None:
-    """Let a memory stay: it does not expire, and later texts do not replace it by themselves."""
+    """Pin a memory: it does not expire, and later texts do not replace it by themselves."""
     with space.reading() as engine:
         space.show(engine.pin(id), terminal.memory)
 
 
 @app.command()
 def unpin(id: MemoryArgument, space: SpaceOptions) -> None:
-    """Let a pinned memory expire and be replaced again."""
+    """Unpin a memory: it can expire and be replaced again."""
     with space.reading() as engine:
         space.show(engine.unpin(id), terminal.memory)
 
@@ -280,7 +284,7 @@ def sweep(
     *,
     space: SpaceOptions,
 ) -> None:
-    """Forget the memories that have expired; pinned ones stay."""
+    """Forget expired memories; pinned ones stay."""
     with space.reading() as engine:
         done = engine.sweep(dry_run=dry_run)
 
@@ -297,22 +301,22 @@ def sweep(
 @app.command()
 def health(
     stale_days: Annotated[
-        int, typer.Option("--stale-days", min=1, help="After how many days without being written or used it is stale")
+        int, typer.Option("--stale-days", min=1, help="Days without a write or a use after which a memory is stale")
     ] = 180,
     unused_days: Annotated[
-        int, typer.Option("--unused-days", min=0, help="For how many days it may wait for its first use")
+        int, typer.Option("--unused-days", min=0, help="Days after which a memory without any use counts as never used")
     ] = 30,
     soon_days: Annotated[
         int, typer.Option("--soon-days", min=0, help="Days ahead for which expiring memories are listed")
     ] = 7,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Number of examples of each")] = 3,
     link_repeats: Annotated[
-        bool, typer.Option("--link-repeats", help="First link near-duplicates that were stored without being compared")
+        bool, typer.Option("--link-repeats", help="First link near-duplicates that were never compared")
     ] = False,
     *,
     space: SpaceOptions,
 ) -> None:
-    """Report what is stale, never used, expiring, said twice, contradicted or a secret; no memory is changed."""
+    """Report memories that are stale, never used, expiring, said twice, contradicted or secret. Changes nothing."""
     with space.reading() as engine:
         if link_repeats:
             engine.link_repeats(progress=sys.stderr.isatty())

@@ -41,20 +41,20 @@ class HookSettings(Value):
     store: Annotated[
         VisibleText, About("The store of the memories: a path or an address", left_out="`memory.db` there")
     ]
-    token_budget: Annotated[TokenBudget, About("The most tokens that a prompt gets")] = 400
-    session_tokens: Annotated[TokenBudget, About("The most tokens that a session begins with")] = 600
-    min_chance: Annotated[Share, About("Minimum chance that a memory answers a prompt, to come along")] = 0.1
-    wait_ms: Annotated[int, Between(1, 4_000), About("Milliseconds that a prompt waits for its memories at most")] = (
+    token_budget: Annotated[TokenBudget, About("Maximum number of tokens that a prompt gets")] = 400
+    session_tokens: Annotated[TokenBudget, About("Maximum number of tokens that a session begins with")] = 600
+    min_chance: Annotated[Share, About("Minimum chance of a memory that a prompt gets")] = 0.1
+    wait_ms: Annotated[int, Between(1, 4_000), About("Maximum milliseconds that a prompt waits for its memories")] = (
         WAIT_MS
     )
     start_wait_ms: Annotated[
         int,
         Between(1, 4_000),
-        About("Milliseconds that the start of a session waits for its block at most, also while the process starts"),
+        About("Maximum milliseconds that the start of a session waits for its block, even while the process starts"),
     ] = START_WAIT_MS
     effort: Annotated[Effort, About("The work that a recall for a prompt may do")] = "low"
     idle_minutes: Annotated[
-        int, Between(1, 1_440), About("After how many minutes without an event the resident process ends")
+        int, Between(1, 1_440), About("Minutes without an event after which the resident process ends")
     ] = 30
 
 

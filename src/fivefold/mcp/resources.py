@@ -65,7 +65,7 @@ TEMPLATES = (
         KNOWN,
         "known",
         "Known facts",
-        "With the id profile, agenda or changes: that of the user; with any other name, the known facts about it",
+        "The id profile, agenda or changes is about the user; any other name gives the known facts about it",
     ),
     (RECAP, "recap", "Recap of a conversation", "Its decisions, facts, promises and open questions"),
 )

@@ -207,7 +207,7 @@ def used(action: Action, numbers: SourceNumbers, request: arguments.Feedback) ->
         action.engine.feedback(request.recall_id, used=helpful, not_used=unhelpful)
     except InvalidInput as error:
         if numbers.lost(action.engine.namespace, request.recall_id, (*helpful, *unhelpful)):
-            raise InvalidInput(f"{error}; only the process that gave a number knows it, name ids") from None
+            raise InvalidInput(f"{error}; only the process that gave a number knows it; use ids") from None
         raise
     report = Feedback(request.recall_id, helpful, unhelpful)
     return ToolResult(report, text.feedback(report), request.recall_id)

@@ -58,7 +58,7 @@ def digest_of(path: Path) -> str:
 
 def _check(name: str, digest: str) -> None:
     if _sums(FOLDER).get(name) != digest:
-        raise _ChangedFile(f"its SHA-256 is {digest[:12]}…, which is not that of the file that was shipped")
+        raise _ChangedFile(f"its SHA-256 is {digest[:12]}…, not the one of the shipped file")
 
 
 @cache

@@ -220,7 +220,7 @@ class Browser:
         """
         first, last = self._time(start, "start"), None if end is None else as_utc(end, "end")[0]
         if not 2 <= first.year <= 9_990:
-            raise InvalidInput("must lie in the years 2 to 9990", field="start")
+            raise InvalidInput("must be in the years 2 to 9990", field="start")
         if last is not None and last < first:
             raise InvalidInput("lies before", field="end", other="start")
         return agenda(self._namespace, first, last, checked_limit(limit), secrets)
@@ -272,7 +272,7 @@ def _words(text: str | None) -> tuple[str, ...]:
     words = () if text is None else tuple(dict.fromkeys(checked_text(text, "text", empty=True).split()))
     if sum(map(len, words)) > MAX_NAME:
         raise InvalidInput(
-            f"is too long to search for, the most is {MAX_NAME} characters; use recall for more", field="text"
+            f"is too long to search for, the maximum is {MAX_NAME} characters; use recall for more", field="text"
         )
     return words
 

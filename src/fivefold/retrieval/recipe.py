@@ -19,7 +19,7 @@ RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 """The five source systems and our own recipe: what a benchmark races."""
 
 WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density", "name_prior")
-"""The fields of a recipe that no part of it has."""
+"""The fields of the recipe itself, besides its parts."""
 
 GROUPS = ("boosts", "rerank", "select")
 """The groups of stages, in the order in which they run."""
@@ -30,13 +30,13 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True, slots=True)
 class RouteSpec(Value):
-    """A route's share: how many hits it may bring, and how much each counts."""
+    """A route of a recipe: its search, the number of its hits and their weight."""
 
     name: Annotated[str, About("The name of the route in traces and overrides")]
     search: Annotated[str, About("The kind of search", left_out="the name")] = ""
     depth: Annotated[int, Between(1, MAX_DEPTH), About("Maximum number of its hits")] = 100
     depth_per_k: Annotated[
-        int, Between(0, 100), About("Goes deeper when more is asked for: at least this many hits for each of the k")
+        int, Between(0, 100), About("Searches deeper for a larger k: at least this many hits for each of the k")
     ] = 0
     weight: Annotated[float, Between(0, 1_000), About("The weight of its hits")] = 1.0
     by_intent: Annotated[
@@ -48,7 +48,7 @@ class RouteSpec(Value):
         bool, About("Narrows it to the types that a question implies; if hits are too few, all types are searched (R9)")
     ] = False
     supports: Annotated[
-        bool, About("Lets its hits only support others, as a session does its turns, and not be candidates themselves")
+        bool, About("Uses its hits only to support others, as a session supports its turns; they are no candidates")
     ] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
     options: Any = None
@@ -57,7 +57,7 @@ class RouteSpec(Value):
 
 @dataclass(frozen=True, slots=True)
 class FusionSpec(Value):
-    """The way in which the routes' lists become one; `pool` candidates go on to the later stages."""
+    """Makes one list of the routes' lists; `pool` candidates go on to the later stages."""
 
     method: Annotated[Method, About("The formula")] = "convex"
     k: Annotated[float, Between(0, 10_000), About("Constant that is added to a rank, for the two rrf methods")] = 60.0
@@ -81,7 +81,7 @@ class StageSpec(Value):
     name: str
     constants: Any
     ids: tuple[str, ...] = ()
-    effort: Annotated[Effort, About("The least effort at which it runs", left_out="the stage's own")] = "low"
+    effort: Annotated[Effort, About("Minimum effort at which it runs", left_out="the stage's own")] = "low"
 
     def runs_at(self, effort: Effort) -> bool:
         return EFFORTS.index(effort) >= EFFORTS.index(self.effort)
@@ -94,7 +94,7 @@ class Recipe(Value):
     name: str
     summary: Annotated[str, About("Describes the recipe in a sentence", left_out="none")]
     routes: Annotated[tuple[RouteSpec, ...], About("At least one route")]
-    fusion: Annotated[FusionSpec, About("The method that makes one list of theirs", left_out="convex")]
+    fusion: Annotated[FusionSpec, About("The method that makes one list of the routes' lists", left_out="convex")]
     boosts: Annotated[tuple[StageSpec, ...], About("Stages that change scores, in this order")] = ()
     rerank: Annotated[tuple[StageSpec, ...], About("Models that judge the best candidates, in this order")] = ()
     select: Annotated[
@@ -111,13 +111,12 @@ class Recipe(Value):
         float,
         Between(0, 1),
         About(
-            "A word counts as foreign to an implied type if the type's memories have it less often than this share "
-            "of what others do; a hint whose words are mostly foreign is dropped; 0 drops none (R2)"
+            "A word is foreign to an implied type if its memories have the word less often than this share of the "
+            "others' rate; a type is dropped if most words are foreign; 0 drops none (R2)"
         ),
     ] = 0.0
     name_prior: Annotated[
-        NamePrior,
-        About("The source that says how often a name means each of its entities: the memories, or past questions (R7)"),
+        NamePrior, About("Counts for the meanings of a name come from the memories, or from past questions (R7)")
     ] = "memories"
 
     def to_dict(self) -> Json:

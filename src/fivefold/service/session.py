@@ -155,9 +155,7 @@ def recipe_named(name: str, overrides: Mapping[str, object] | None = None, still
         own = load_recipe(own, STILL)
     changed = load_recipe(own, overrides)
     if _models(changed) - _models(own):
-        raise InvalidInput(
-            "a change cannot choose another model: models run where, and with what, the server was given"
-        )
+        raise InvalidInput("a change cannot choose another model; the operator of the server chooses the models")
     _check_sizes(own, changed)
     return changed
 

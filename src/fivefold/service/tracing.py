@@ -60,7 +60,7 @@ def current_tracer() -> Tracer | None:
 def exporting() -> Iterator[None]:
     """Send spans to the endpoint that the environment names; the rest is sent at the end."""
     if not any(os.environ.get(name) for name in ENDPOINTS):
-        raise InvalidInput(f"spans need a place to go; set {ENDPOINTS[0]}, as in http://localhost:4318")
+        raise InvalidInput(f"spans need an address; set {ENDPOINTS[0]}, as in http://localhost:4318")
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource

@@ -123,7 +123,7 @@ class WriteQueue:
         """The state of a write."""
         state = self._queue.state(namespace, id) if is_name(id) else None
         if state is None:
-            raise NotFound(f"namespace {namespace!r} has no write {id!r} that waits or was done in the last day")
+            raise NotFound(f"namespace {namespace!r} has no write {id!r} in its queue; results are kept for 24 hours")
         return _seen(id, state)
 
     def cancel(self, namespace: str, id: str) -> QueuedWrite:

@@ -169,7 +169,7 @@ def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
     """The copy as the target has recorded it, or a new one; None if all of it seems to be there already."""
     if origin.reader(namespace).admin.learned_value(COPY_MARK) is not None:
         raise InvalidInput(
-            f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish that one first"
+            f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish it first"
         )
     where = f"namespace {namespace!r} of {goal.location!r}"
     with goal.write(namespace) as txn:

@@ -469,7 +469,7 @@ def _list_of(declaration: TypeParts, args: tuple[Any, ...]) -> Check:
         if not isinstance(value, list | tuple | set | frozenset):
             raise refusal(path, f"must be a list of {plural}")
         if items and items.most is not None and len(value) > items.most:
-            reason = f"are too many, the most is {items.most}"
+            reason = f"are too many, the maximum is {items.most}"
             raise InvalidInput(f"{len(value)} {reason}", field=path, statement=f"{len(value)} {path} {reason}")
         entries = [entry(item, f"{path}[{i}]") for i, item in enumerate(value)]
         return tuple(dict.fromkeys(entries) if items and items.distinct else entries)

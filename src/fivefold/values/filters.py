@@ -1,4 +1,4 @@
-"""The filter: which memories may answer a question or are listed. One value for library, command line, REST and MCP."""
+"""The filter of memories that may answer a question or appear in a list, for library, command line, REST and MCP."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class MetadataTest(Value):
         return tuple(label_value(value) for value in self.any_of)
 
     def range(self) -> LabelRange:
-        """The values between the bounds; an end that is open ends with the numbers or the texts."""
+        """The values between the bounds; without a bound, the range ends with the numbers or the texts."""
         first, after = ("t", "u") if isinstance(self.bounds[0], str) else ("n", "o")
         low = self.at_least if self.above is None else self.above
         high = self.at_most if self.below is None else self.below
@@ -107,8 +107,7 @@ class MetadataTest(Value):
 
 @dataclass(frozen=True, slots=True)
 class Filter(Value):
-    """Selects the memories that may answer or are listed: those that pass every part. A part that is left out does not
-    narrow.
+    """Selects the memories that may answer or appear in a list: they pass every part. A missing part does not narrow.
 
     `since` is included, `until` is not, for both times.
     """
@@ -117,11 +116,11 @@ class Filter(Value):
     kinds: Annotated[
         tuple[Kind, ...],
         Items(MAX_CHOICES, distinct=True),
-        About("Any of these kinds", left_out="a list has turns and notes, a recall has what its recipe looks for"),
+        About("Any of these kinds", left_out="turns and notes in a list; in a recall the recipe decides"),
     ] = ()
     speakers: Annotated[Choices, About("Said by any of these speakers")] = ()
     origins: Annotated[
-        tuple[Origin, ...], Items(MAX_CHOICES, distinct=True), About("Written by any of these, or come by that way")
+        tuple[Origin, ...], Items(MAX_CHOICES, distinct=True), About("Written by any of these, or imported")
     ] = ()
     session_ids: Annotated[Choices, About("From any of these sessions")] = ()
     tags: Annotated[Choices, About("With any of these tags")] = ()
@@ -132,9 +131,9 @@ class Filter(Value):
         Items(MAX_CHOICES, distinct=True),
         About("Words that must all be in the text, in any letter case"),
     ] = ()
-    superseded: Annotated[bool | None, About("Only what was replaced, or only what was not")] = None
-    pinned: Annotated[bool | None, About("Only what is pinned, or only what is not")] = None
-    used: Annotated[bool | None, About("Only what was of use by feedback, or only what was not")] = None
+    superseded: Annotated[bool | None, About("Only replaced memories, or only the others")] = None
+    pinned: Annotated[bool | None, About("Only pinned memories, or only the others")] = None
+    used: Annotated[bool | None, About("Only memories of use by feedback, or only the others")] = None
     since: Annotated[datetime | None, About("Happened or said at this time or later, ISO 8601")] = None
     until: Annotated[datetime | None, About("Happened or said before this time, ISO 8601")] = None
     written_since: Annotated[datetime | None, About("Written at this time or later, ISO 8601")] = None
@@ -148,7 +147,7 @@ class Filter(Value):
         return self != EVERYTHING
 
     def matches(self, memory: Memory) -> bool:
-        """True if a memory passes; the indexes of a store find exactly those."""
+        """True if a memory passes; the indexes of a store find exactly these memories."""
         return (
             self._is_among(memory)
             and _within(memory.event_at, self.since, self.until)
@@ -289,7 +288,7 @@ class Item:
 def fields_of_filter(text: str) -> dict[str, Any]:
     """The fields of a `Filter` that a line of text says, not yet checked."""
     if len(text) > MAX_FILTER:
-        raise InvalidInput(f"has {len(text):,} characters, the most is {MAX_FILTER:,}", field="filter")
+        raise InvalidInput(f"has {len(text):,} characters, the maximum is {MAX_FILTER:,}", field="filter")
     fields: dict[str, Any] = {}
     for term in _terms(text):
         if term.field.startswith(META):
@@ -583,7 +582,7 @@ def _check_words(words: Sequence[str]) -> None:
     if any(len(word.split()) != 1 for word in words):
         raise refusal("filter.words", "must each be one word without spaces")
     if sum(map(len, words)) > MAX_NAME:
-        reason = f"are too long to search for, the most is {MAX_NAME} characters; use recall for more"
+        reason = f"are too long to search for, the maximum is {MAX_NAME} characters; use recall for more"
         raise InvalidInput(reason, field="filter.words")
 
 

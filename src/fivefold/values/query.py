@@ -270,7 +270,7 @@ class Decay(Value):
     half_life_days: Annotated[
         float | None,
         Between(1e-6, 1e6),
-        About("After how many days half is left; without it, from 0 for the oldest candidate to 1 for the newest"),
+        About("Days after which half is left; without it, from 0 for the oldest candidate to 1 for the newest"),
     ] = None
     floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.0
 

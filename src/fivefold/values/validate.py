@@ -101,7 +101,7 @@ def checked_text(value: object, field: str, *, empty: bool = False, most: int = 
         raise refusal(field, reason) from None
     if len(value) > most:
         advice = "remember it in parts" if most > MAX_TEXT else "make it shorter"
-        raise refusal(field, f"has {len(value):,} characters, the most is {most:,}; {advice}")
+        raise refusal(field, f"has {len(value):,} characters, the maximum is {most:,}; {advice}")
     if not empty and not visible(value):
         raise refusal(field, "is empty; say something to remember or to ask")
     return value.strip()
@@ -125,7 +125,7 @@ def checked_name(value: object, field: str) -> str:
     if not visible(text):
         raise refusal(field, "is empty; give it at least one visible character")
     if len(text) > MAX_NAME:
-        raise refusal(field, f"has {len(text)} characters, the most is {MAX_NAME}")
+        raise refusal(field, f"has {len(text)} characters, the maximum is {MAX_NAME}")
     if any(unicodedata.category(c) in _BREAKS for c in text):
         raise refusal(field, f"{text!r} holds a line break or control character")
     return text
@@ -197,7 +197,7 @@ def checked_history(history: object) -> tuple[str, ...]:
     turns = tuple(checked_text(turn, f"history[{i}]", empty=True) for i, turn in enumerate(history))
     size = sum(map(len, turns))
     if size > MAX_TEXT:
-        raise refusal("history", f"has {size:,} characters, the most is {MAX_TEXT:,}; give the last turns only")
+        raise refusal("history", f"has {size:,} characters, the maximum is {MAX_TEXT:,}; give the last turns only")
     return turns
 
 
@@ -335,7 +335,7 @@ def optional_time(value: object, what: str) -> datetime | None:
     try:
         return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLIS else value, UTC)
     except (OverflowError, ValueError, OSError):
-        raise InvalidInput(f"{what} {value!r} is not a time of the years 1 to 9999") from None
+        raise InvalidInput(f"{what} {value!r} is out of range; use the years 1 to 9999") from None
 
 
 def _wrong_type(value: object, what: str, expected: str) -> InvalidInput:

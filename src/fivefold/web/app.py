@@ -89,7 +89,7 @@ def create_app(
             caller = caller_of(request)
             caller.require("admin")
             if not caller.sees_all:
-                raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
+                raise Refused("figures cover the whole store; they need an admin's key for all namespaces")
         return Response(metrics.text(), headers={"Content-Type": MEDIA_TYPE})
 
     app.router.add_api_route("/metrics", show_metrics, methods=["GET"], include_in_schema=False)

@@ -134,7 +134,7 @@ class Guard:
             message = f"a page of another site may not {'ask for' if reads else 'change'} anything here"
             raise ProblemError(problem("other-site", f"{message}; the operator of the server can allow it"))
         if scope["query_string"].count(b"&") >= MAX_QUERY_VALUES:
-            raise ProblemError(problem("invalid-input", f"there are more than {MAX_QUERY_VALUES} values behind the ?"))
+            raise ProblemError(problem("invalid-input", f"too many query parameters (max {MAX_QUERY_VALUES})"))
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > body.most:
             raise too_large(body.most)

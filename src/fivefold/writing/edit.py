@@ -39,7 +39,7 @@ def update(namespace: Namespace, id: str, changes: Mapping[str, object]) -> None
 def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> bool:
     """True if the memory was still `old` when the transaction began."""
     if old.kind == "session":
-        raise InvalidInput("a session memory follows its turns; update those")
+        raise InvalidInput("session memories are built from their turns; update the turns instead")
     model = writing_model(namespace)
     item = _redraft(namespace, old, changes)
     row, _ = namespace.reader.sessions.neighbours([old.row]).get(old.row, (None, None))
@@ -133,7 +133,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
 
 def _check_supersedable(old: Memory) -> None:
     if old.kind == "session":
-        raise InvalidInput("a session memory follows its turns; supersede those")
+        raise InvalidInput("session memories are built from their turns; supersede the turns instead")
     if old.superseded_by is not None:
         raise InvalidInput(f"{old.id} was already superseded by {old.superseded_by}; supersede that one")
 

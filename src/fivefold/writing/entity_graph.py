@@ -140,7 +140,7 @@ class Graph:
         if kind not in EDGE_KINDS:
             raise InvalidInput(f"{kind!r} is unknown; it is one of {', '.join(EDGE_KINDS)}", field="kind")
         if not 0 < confidence <= 1:
-            raise InvalidInput(f"confidence must lie above 0 and at most at 1, not {confidence!r}")
+            raise InvalidInput(f"confidence must be > 0 and ≤ 1, not {confidence!r}")
         one, other = self.entity(source).id, self.entity(target).id
         relation = checked_name(relation, "a relation")
         since = None if valid_from is None else as_utc(valid_from, "valid_from")[0]

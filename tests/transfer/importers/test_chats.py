@@ -88,7 +88,7 @@ def test_what_was_spoken_or_hidden_is_told_apart(tmp_path: Path) -> None:
         ({"current_node": "nowhere"}, "message nowhere should be an object; it is missing"),
         ({"conversation_id": None, "id": None}, "the conversation's id should be a text; it is missing"),
         ({"mapping": {"a": {"message": None, "parent": "a"}}, "current_node": "a"}, "message a is its own ancestor"),
-        ({"create_time": 1e300}, "create_time 1e+300 is not a time of the years 1 to 9999"),
+        ({"create_time": 1e300}, "create_time 1e+300 is out of range; use the years 1 to 9999"),
         (
             {"mapping": {"a": {"message": {"author": {"role": "user"}, "content": "hi"}}}, "current_node": "a"},
             "content of message a should be an object; it is a text here",

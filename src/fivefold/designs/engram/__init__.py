@@ -83,7 +83,7 @@ class Episodic(Value):
     """Memories of these types fade, but never below the floor (E3)."""
 
     types: Annotated[tuple[Type, ...], About("Types that fade")] = ("event",)
-    half_life_days: Annotated[float, Between(0.01, 1e6), About("After how many days half is left")] = 30.0
+    half_life_days: Annotated[float, Between(0.01, 1e6), About("Days after which half is left")] = 30.0
     floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.5
 
 
@@ -190,7 +190,7 @@ class Noise(Value):
 
     sigma: Annotated[float, Between(0, 10), About("Width of the Gaussian")] = 0.02
     seed: Annotated[
-        int | None, About("Makes it the same for the same question; without one it is drawn for each recall")
+        int | None, About("Makes the noise the same for the same question; without a seed each recall draws its own")
     ] = None
 
 
@@ -212,14 +212,14 @@ class Threshold(Value):
     """The score that the best of the memories that a cross-encoder read must reach, so that anything is returned."""
 
     least: Annotated[
-        float, Between(0, 1), About("The least score of the best memory read; below it nothing is returned")
+        float, Between(0, 1), About("Minimum score of the best memory read; below it nothing is returned")
     ] = 0.0
     strange: Annotated[
         float,
         Between(0, 1_000),
         About(
-            "If no candidate shares a word with the question: how many times the odds of a memory without words the "
-            "best must have; 0 asks for nothing"
+            "If no candidate shares a word with the question: the odds that the best must have, relative to a memory "
+            "without words; 0 asks for nothing"
         ),
     ] = 0.0
 

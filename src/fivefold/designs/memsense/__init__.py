@@ -43,7 +43,7 @@ class SessionFirst(Value):
     share: Annotated[
         float, Between(0, 10), About("Share of its best turn's fused score that a session memory gains")
     ] = 0.6
-    most: Annotated[float, Between(0, 10), About("The most that it gains")] = 0.12
+    most: Annotated[float, Between(0, 10), About("Maximum gain")] = 0.12
     notes: Annotated[bool, About("Keeps notes, which are part of no session, next to the sessions")] = False
 
 
@@ -94,11 +94,9 @@ class Mmr(Value):
     duplicate: Annotated[
         float, Between(0, 2), About("Redundancy from which on a candidate is dropped unless the list has room left")
     ] = 0.94
-    pool: Annotated[int, Between(1, 4_096), About("Number of the best that it looks at")] = 32
+    pool: Annotated[int, Between(1, 4_096), About("Number of the best candidates that it compares")] = 32
     pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 4
-    scaled: Annotated[bool, About("Stretches scores to 0..1 first, so that a cosine can be weighed against them")] = (
-        False
-    )
+    scaled: Annotated[bool, About("Stretches scores to 0..1 first, to weigh a cosine against them")] = False
 
 
 def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:

@@ -29,10 +29,8 @@ from fivefold.writing.type_vocabulary import load_type_vocabulary
 class TemporalOptions(Options):
     """The choice of events that belong to the window."""
 
-    named: Annotated[bool, About("Counts events too that were said at another time and name the window")] = False
-    hinted: Annotated[float, Between(0, 1), About("Factor of the weight if a recent time is only hinted at (R10)")] = (
-        0.5
-    )
+    named: Annotated[bool, About("Also counts events that name the window but were said at another time")] = False
+    hinted: Annotated[float, Between(0, 1), About("Factor of the weight for a hinted recent time (R10)")] = 0.5
 
 
 class Temporal(BaseRoute):

@@ -89,7 +89,7 @@ class LateOptions:
     """An answer is often the turn next to the one that shares the question's words."""
 
     next_turns: Annotated[
-        int, Between(0, 4_096), About("Number of the best candidates that bring the turns before and after them along")
+        int, Between(0, 4_096), About("Number of the best candidates whose neighbouring turns become candidates too")
     ] = 0
 
 

@@ -329,15 +329,15 @@ class GraphOptions(Options):
     (R10)."""
 
     direct: Annotated[float, Between(0, 1), About("Score of a memory that has the entity itself (R6)")] = 1.0
-    one_hop: Annotated[float, Between(0, 1), About("The same one hop away")] = 0.6
-    two_hops: Annotated[float, Between(0, 1), About("The same two hops away")] = 0.35
-    three_hops: Annotated[float, Between(0, 1), About("The same three hops away")] = 0.15
+    one_hop: Annotated[float, Between(0, 1), About("Its score one hop away")] = 0.6
+    two_hops: Annotated[float, Between(0, 1), About("Its score two hops away")] = 0.35
+    three_hops: Annotated[float, Between(0, 1), About("Its score three hops away")] = 0.15
     structural: Annotated[
-        float, Between(0, 1), About("The share of it that a structural relation leaves, such as works at")
+        float, Between(0, 1), About("Share of the score that a structural relation keeps, such as works at")
     ] = 1.0
-    semantic: Annotated[float, Between(0, 1), About("The same for a semantic relation")] = 0.9
-    lifecycle: Annotated[float, Between(0, 1), About("The same for a relation of beginning or end")] = 0.3
-    past: Annotated[float, Between(0, 1), About("The share of it that an ended relation leaves")] = 0.3
+    semantic: Annotated[float, Between(0, 1), About("Share of the score that a semantic relation keeps")] = 0.9
+    lifecycle: Annotated[float, Between(0, 1), About("Share of the score that a begin or end relation keeps")] = 0.3
+    past: Annotated[float, Between(0, 1), About("Share of the score that an ended relation keeps")] = 0.3
     far: Annotated[float, Between(0, 1), About("Factor of the weight from the first hop on (R10)")] = 0.8
 
 

@@ -148,14 +148,16 @@ class RecallBody(TalkQuestion):
 class TracedBody(RecallBody):
     """As for a recall, and whether the answer says how it was found."""
 
-    trace: bool = Field(False, description="Brings the whole trace along, tens of kilobytes")
+    trace: bool = Field(False, description="Adds the whole trace, tens of kilobytes")
 
 
 class ContextBody(TalkQuestion):
     """A question, how it is answered, and how long the text may be."""
 
     k: Annotated[int | None, described(REQUEST_FIELDS["k"], description=AS_MANY_AS_FIT, high=False)] = None
-    token_budget: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = Field(1_000, description="The most tokens in the text")
+    token_budget: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = Field(
+        1_000, description="Maximum number of tokens in the text"
+    )
 
 
 class FeedbackBody(Body):
