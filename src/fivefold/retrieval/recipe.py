@@ -48,7 +48,7 @@ class RouteSpec(Value):
         bool, About("Narrows it to the types that a question implies; if hits are too few, all types are searched (R9)")
     ] = False
     supports: Annotated[
-        bool, About("Uses its hits only to support others, as a session supports its turns; they are no candidates")
+        bool, About("Uses its hits only to support others, as a session supports its turns, not as candidates")
     ] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
     options: Any = None
