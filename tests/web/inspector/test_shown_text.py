@@ -27,7 +27,7 @@ def test_overlapping_words_are_escaped_and_marked_once() -> None:
     assert set(re.findall(r"<(/?\w+)", shown)) == {"mark", "/mark"}
     assert html.unescape(re.sub(r"</?mark.*?>", "", shown.replace("&gt;", "≥"))).replace("≥", ">") == TEXT
     titles = [html.unescape(title) for title in re.findall(r'title="(.*?)">', shown)]
-    assert titles == ['met “"><b>”, 0.90', 'met “"><b>”, 0.90; “t”, 0.40', "met “t”, 0.40"]
+    assert titles == ['matches “"><b>”, 0.90', 'matches “"><b>”, 0.90; “t”, 0.40', "matches “t”, 0.40"]
     assert re.findall(r"met-(\d)", shown) == ["3", "3", "1"]
 
 

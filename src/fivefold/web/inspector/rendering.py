@@ -63,9 +63,9 @@ def around_passage(content: str, match: PassageMatch | None = None) -> tuple[lis
 
 
 def met(segment: Segment, side: Literal["question", "memory"]) -> str:
-    """The words of the question, or of the memory, that a marked one met, and how near they are."""
+    """The words of the question, or of the memory, that match a marked word, and how near they are."""
     words = dict.fromkeys(f"“{visible(getattr(word, side))}”, {word.similarity:.2f}" for word in segment.words)
-    return f"met {'; '.join(words)}"
+    return f"matches {'; '.join(words)}"
 
 
 FOLDER = Path(__file__).parent
