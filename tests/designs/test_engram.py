@@ -282,7 +282,7 @@ def test_E6_the_best_of_what_was_read_decides_whether_anything_is_returned() -> 
     nothing = gated(candidates, least=0.51)
     assert not nothing.candidates
     assert {item.reason for item in nothing.dropped} == {
-        "the best memory read has 0.5000, below the least score of 0.51"
+        "the best memory read has 0.5000, below the minimum score of 0.51"
     }
 
 

@@ -168,7 +168,7 @@ def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(t
     assert beside == {"t0": ["t1"], "t1": ["t0", "t2"], "t2": ["t1", "t3"], "t3": ["t2"]}
     assert "beside" in answer[0].explain()
     skipped = {run.route: run.reason for run in answer.routes if run.status == "skipped"}
-    assert skipped["vec_full_session"] == "it finds sessions, and only turns are wanted"
+    assert skipped["vec_full_session"] == "it finds sessions, but the recipe returns turns only"
 
 
 def test_M5_M7_a_namespace_may_answer_with_turns_and_their_neighbours(talk: Engine) -> None:

@@ -213,7 +213,7 @@ def test_m2_selection_looks_at_max_4k_32(k: int, size: int) -> None:
     candidates = [of(row, 1.0 - row / 200) for row in range(100)]
     chosen = stage("mmr", candidates, search(k=k))
     assert len(chosen.candidates) == size
-    assert chosen.dropped[0].reason == f"beyond the {size} best that selection looks at"
+    assert chosen.dropped[0].reason == f"beyond the {size} best that selection compares"
 
 
 TURNS = Namespace(turns={"s": [1, 2, 3, 4]})

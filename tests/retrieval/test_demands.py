@@ -488,7 +488,7 @@ def test_R2_before_the_first_check_the_words_of_a_type_are_not_known(workshop: E
 
 def test_R2_a_type_whose_memories_do_not_speak_of_what_is_asked_is_dropped(workshop: Engine) -> None:
     workshop.check_drift()
-    reason = "its memories hardly speak of 'kestrel' (0.0%, others 20.0%), 'timeout' (0.0%, others 20.0%)"
+    reason = "its memories hardly mention 'kestrel' (0.0%, others 20.0%), 'timeout' (0.0%, others 20.0%)"
     assert hints(workshop, KESTREL) == [("preference", False, reason)]
     answer = workshop.recall(KESTREL, recipe="recall")
     assert answer.query.type_hints == ()

@@ -496,13 +496,13 @@ def test_N1_a_stage_that_rests_says_so(many: Engine) -> None:
     answer = many.recall("apple", k=3, recipe="engram", effort="low", overrides={"select.noise.sigma": 0})
     idle = {note.stage: note.why for note in answer.notes if note.status == "idle"}
     assert idle == {
-        "date_match": "no candidate is of a time that the question names",
-        "episodic": "no candidate is of a type that fades",
+        "date_match": "no candidate is from a time in the question",
+        "episodic": "no candidate has a type that fades",
         "access": "no candidate was used before",
         "cross_encoder": "it runs from normal effort on",
         "learned": "no model that learned from use is switched on",
         "noise": "its width is 0",
-        "threshold": "no cross-encoder has judged, or the best that it read is good enough",
+        "threshold": "no cross-encoder has judged, or its best score is high enough",
     }
     assert re.search(r"\n  access +idle ", answer.explain())
 

@@ -228,7 +228,7 @@ def test_if_nothing_seems_to_answer_the_best_few_come_and_are_marked(budget: int
     assert set(memories) <= set(hits[:3])
     assert budget < 1_000 or set(memories) == set(hits[:3])
     assert budget < 1_000 or "\nNearest memories, unlikely to answer (now it is " in block.text
-    beyond = next(cut for cut in block.cut if cut.why == "beyond the best 3, and nothing seems to answer")
+    beyond = next(cut for cut in block.cut if cut.why == "beyond the best 3; nothing seems to answer")
     assert beyond.ids == tuple(hits[3:])
 
 

@@ -103,7 +103,7 @@ def test_D12_each_result_has_weights_of_its_own(engine: Engine, monkeypatch: pyt
         weights.append((evidence["similarity"].score, evidence["recency"].weight))
     assert len({round(weight, 4) for _, weight in weights}) > 1
     assert [weight for _, weight in sorted(weights)] == sorted(weight for _, weight in weights)
-    assert "each result has weights of its own by toy" in reason(answer, "similarity")
+    assert "each result has its own weights by toy" in reason(answer, "similarity")
 
 
 def test_D12_heads_that_say_nothing_leave_every_score(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ def word(asked: str, said: str, similarity: float, start: int = 0) -> WordMatch:
         ((word("eat", "user", 0.9, start=-1),), ("dense",), "is close in meaning"),
         (tuple(word(w, w, 0.9) for w in ("one", "two", "three", "four", "One")), (), "says “one”, “two”, “three”"),
         ((), ("lexical", "dense"), "has the same words"),
-        ((), ("graph",), "is linked to whom or what is asked about"),
+        ((), ("graph",), "is linked to a person or thing in the question"),
         ((), ("recency", "vec_full"), "is recent"),
         ((), ("vec_full",), "is close in meaning"),
         ((), (), "is close in meaning"),

@@ -224,7 +224,7 @@ def test_without_its_model_a_write_goes_on_and_says_so(engine: Engine, monkeypat
     monkeypatch.setattr(PairReader, "relations", fail)
     report = engine.remember_many(STORY[:2])
     assert report.stored == ("first", "second")
-    assert report.notes == ("changes and repeats were not looked for: the file is gone",)
+    assert report.notes == ("the search for changes and repeats failed: the file is gone",)
 
 
 def test_questions_and_small_talk_state_nothing() -> None:

@@ -2204,7 +2204,7 @@ export interface components {
         SplitBody: {
             /** @description The name of the other entity */
             name: string;
-            /** @description Ids of the memories that speak of the other one */
+            /** @description Ids of the memories about the other one */
             memories: string[];
         };
         /** @description The outcome of a stage that may fail or rest: its model judged or was late, or it changed nothing (idle). */
@@ -2550,7 +2550,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2583,7 +2583,7 @@ export interface operations {
                 hidden?: boolean;
             };
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2654,7 +2654,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2689,9 +2689,9 @@ export interface operations {
                 session_id?: string | null;
                 /** @description A tag it has */
                 tag?: string | null;
-                /** @description Words that must all be there */
+                /** @description Words that must all be in the text */
                 text?: string | null;
-                /** @description Only those that were replaced, or only those that were not */
+                /** @description Only replaced memories, or only the others */
                 superseded?: boolean | null;
                 /** @description Not before this time */
                 since?: string | null;
@@ -2730,7 +2730,7 @@ export interface operations {
                 wait?: boolean;
             };
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2771,7 +2771,7 @@ export interface operations {
                 wait?: boolean;
             };
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2812,7 +2812,7 @@ export interface operations {
                 wait?: boolean;
             };
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2873,7 +2873,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2899,7 +2899,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2929,7 +2929,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2959,7 +2959,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3037,7 +3037,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3066,7 +3066,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3095,7 +3095,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3121,7 +3121,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3150,7 +3150,7 @@ export interface operations {
                 dry_run?: boolean;
             };
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3174,9 +3174,9 @@ export interface operations {
     namespace_health: {
         parameters: {
             query?: {
-                /** @description After how many days without being written or used it is stale */
+                /** @description Days without a write or a use after which a memory is stale */
                 stale_days?: number;
-                /** @description For how many days it may wait for its first use */
+                /** @description Days after which a memory without any use counts as never used */
                 unused_days?: number;
                 /** @description Days ahead for which expiring memories are listed */
                 soon_days?: number;
@@ -3337,7 +3337,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3416,7 +3416,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3442,7 +3442,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3489,7 +3489,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3562,7 +3562,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3609,7 +3609,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3762,7 +3762,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3814,7 +3814,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3900,7 +3900,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3930,7 +3930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3960,7 +3960,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3989,7 +3989,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again under the same key, the request is not done again */
+                /** @description A request sent again under the same key is not done again */
                 "Idempotency-Key"?: string;
             };
             path: {

@@ -20,17 +20,17 @@ DEFAULT_TOKEN_BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""
 
 Budget = Annotated[
-    int, Field(ge=200, le=MAX_TOKENS, description="Most tokens of the answer, which says what was left out")
+    int, Field(ge=200, le=MAX_TOKENS, description="Maximum tokens of the answer, which says what was left out")
 ]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
 """Advice that a model needs to write a good memory."""
 
 IMPORTANCE = "From 0 for trivia to 1; default: read from the wording"
-OWN_ID = "Your own id; what has a known one is not stored again"
+OWN_ID = "Your own id; if it is known, nothing is stored"
 EXPIRES = "Time from which it is no longer recalled, ISO 8601; default: never"
 PINNED = "Never expires, and no later text replaces it"
-SESSION = "The running conversation, whose last turns come along; default: the latest"
-MIN_CHANCE = "Least chance of a source; default: any"
+SESSION = "The current conversation; its last turns are added; default: the latest"
+MIN_CHANCE = "Minimum chance of a source; default: any"
 AS_RECALL = "As for recall"
 """Shorter than in the library: a model reads all of them before each talk."""
 
@@ -153,7 +153,7 @@ class Sessions(Arguments):
         None
     )
     limit: Annotated[int, Field(ge=1, description="Maximum number of conversations")] = 20
-    cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
+    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on")] = None
     token_budget: Budget = DEFAULT_TOKEN_BUDGET
 
     @property
@@ -170,7 +170,7 @@ class Health(Arguments):
 
 
 class Namespaces(Arguments):
-    cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
+    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on")] = None
 
 
 class DeleteNamespace(Arguments):

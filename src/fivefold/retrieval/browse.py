@@ -299,21 +299,21 @@ MIN_LIKELY_CHANCE = 0.5
 """From which chance on a likely replacement counts: it is likelier than not. A recall weighs smaller ones too."""
 
 MEANINGS: Mapping[HealthCheck, tuple[str, str]] = {
-    "expired": ("no longer recalled, and still stored", "a sweep forgets them; a dry run of it lists them first"),
+    "expired": ("no longer recalled, and still stored", "a sweep forgets them; a dry run lists them first"),
     "expiring": ("expire in the next days", "pin what should stay, or give it a later end"),
     "stale": ("neither written nor used for a long time", "check whether they still hold; forget, replace or pin them"),
-    "never used": ("no feedback says that they were of use", "forget what does not matter"),
-    "near-duplicates": ("say nearly the same as an earlier memory", "forget one of both, or replace the older"),
+    "never used": ("were never of use by any feedback", "forget what does not matter"),
+    "near-duplicates": ("say nearly the same as an earlier memory", "forget one of them, or replace the older one"),
     "contradictions": (
         "likely replace an earlier memory that still counts",
-        "replace the older one, or reinstate it where both hold",
+        "replace the older one, or reinstate it if both hold",
     ),
     "secrets": (
         "seem to contain a key, a card number or a password",
         "edit or forget them; the settings secrets='mask' and passwords='mask' mask new ones",
     ),
 }
-NO_FEEDBACK = "there is no feedback yet, so that nobody knows what was of use"
+NO_FEEDBACK = "there is no feedback yet about the use of memories"
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Sett
     route = ROUTES[spec.search]
     skip_reason = route.skip_reason(query, recipe.optimize)
     if recipe.unit == "turn" and route.finds_sessions(spec.options) and not spec.supports:
-        skip_reason = "it finds sessions, and only turns are wanted"
+        skip_reason = "it finds sessions, but the recipe returns turns only"
     depth = max(spec.depth, spec.depth_per_k * k, 1 if route.of_candidates else k)
     types = query.type_hints if spec.typed else ()
     reason = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")

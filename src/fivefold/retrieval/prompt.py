@@ -150,7 +150,7 @@ def compose(
     cut = [
         *_cut(last, ids, f"no room left in {budget} tokens"),
         *_cut(best, ids, f"no room left in {budget} tokens"),
-        *_cut(far, ids, f"beyond the best {unlikely}, and nothing seems to answer"),
+        *_cut(far, ids, f"beyond the best {unlikely}; nothing seems to answer"),
         *_cut(repeats, ids, "says what another source says"),
     ]
     reason = "" if sources else _reason(replace(block, count=any_length), last, best, budget)

@@ -41,15 +41,15 @@ MAX_ENDING = 3
 
 _BY_ROUTE = {
     "lexical": "has the same words",
-    "graph": "is linked to whom or what is asked about",
+    "graph": "is linked to a person or thing in the question",
     "temporal": "is from that time",
     "window": "is from that time",
     "parts": "answers a part of the question",
-    "standing": "applies to what is asked for",
+    "standing": "applies to the request",
     "turns": "is among the last things said",
     "recency": "is recent",
     "frequency": "is used often",
-    "associative": "comes to mind with what matches",
+    "associative": "is associated with what matches",
 }
 _OTHERWISE = "is close in meaning"
 _SMALL = frozenset(

@@ -39,14 +39,14 @@ Writes take an `Idempotency-Key`: sent twice under one key, they are done once a
 TAGS = {
     "memories": "Remember, read, change, supersede, forget.",
     "recall": "Questions, how they are answered, and feedback.",
-    "known": "A profile, an agenda, histories, changes and recaps, and putting their lines right.",
-    "life": "Pin memories, and forget what has expired.",
+    "known": "Profiles, agendas, histories, changes and recaps, and corrections of their lines.",
+    "life": "Pin memories, and forget expired ones.",
     "quarantine": "Records that wait for approval.",
     "queue": "Writes that are accepted now and stored soon.",
     "sessions": "Conversations.",
     "graph": "Entities and their relations.",
-    "namespaces": "Namespaces, their settings, all of one out and in.",
-    "server": "Who asks, what was noted, whether the server is well.",
+    "namespaces": "Namespaces, their settings, export and import.",
+    "server": "Keys, the audit log, and the state of the server.",
 }
 
 
@@ -88,7 +88,7 @@ def _complete(entry: Json, operation: Operation) -> None:
             "in": "header",
             "required": False,
             "schema": NAME,
-            "description": "Sent again under the same key, the request is not done again",
+            "description": "A request sent again under the same key is not done again",
         }
     for name, value in {**operation.example.path, **operation.example.query}.items():
         where = "path" if name in operation.example.path else "query"

@@ -50,7 +50,9 @@ def make_facets(namespace: Namespace) -> tuple[StageNote, ...]:
         made = _make_all(namespace)
     except FivefoldError as error:
         return (StageNote("facets", "idle", f"their vectors cannot be made: {error}"),)
-    return (StageNote("facets", "done", f"made {made} vectors of facets; writes keep them up now"),) if made else ()
+    return (
+        (StageNote("facets", "done", f"made {made} vectors of facets; from now on writes make them"),) if made else ()
+    )
 
 
 def _make_all(namespace: Namespace) -> int:

@@ -108,7 +108,7 @@ def find_relations(
         replacements = find_replacements(found) if settings.find_changes else ()
         repeats = _find_repeats(found) if settings.find_repeats else ()
     except ReaderError as error:  # the write goes on without them
-        report.notes.append(f"changes and repeats were not looked for: {error}")
+        report.notes.append(f"the search for changes and repeats failed: {error}")
     return Relations(replacements, repeats)
 
 

@@ -31,7 +31,7 @@ def test_skipped_routes_are_shown_with_the_reason(browser_page: Page) -> None:
     browser_page.goto(address("why", "how to make bread", recipe="recall"))
     row = browser_page.get_by_role("row").filter(has_text="graph")
     expect(row).to_contain_text("skipped")
-    expect(row).to_contain_text("the question names no entity the namespace knows")
+    expect(row).to_contain_text("the question names no known entity")
 
 
 def test_a_phone_keeps_the_reasons(browser_page: Page) -> None:

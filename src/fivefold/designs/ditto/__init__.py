@@ -170,7 +170,7 @@ def _weigh_results(
         weight = weights[kinds[hit.route]]
         factor = float(given[places[hit.row], kinds[hit.route]]) / weight if weight else 0.0
         hits.append(replace(hit, factor=factor, contribution=weight * factor * hit.score))
-    return hits, f"each result has weights of its own by {heads.name}"
+    return hits, f"each result has its own weights by {heads.name}"
 
 
 def _heads(context: SearchContext) -> tuple[SignalHeads, Vector]:

@@ -236,7 +236,7 @@ def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
         return pool
     best, why = max(read), ""
     if best < by.least:
-        why = f"the best memory read has {best:.4f}, below the least score of {by.least:g}"
+        why = f"the best memory read has {best:.4f}, below the minimum score of {by.least:g}"
     elif by.strange and _is_strange(pool, context):
         try:
             (empty,), _ = SCORES.of(reranker(pool.judge), context.query.to_read, [WORDLESS], TIMEOUT_S)
@@ -260,10 +260,8 @@ def _is_strange(pool: Pool, context: SearchContext) -> bool:
 
 
 ASSOCIATIVE = Associative()
-EPISODIC = Stage(episodic, Episodic, "boosts", rests="no candidate is of a type that fades")
+EPISODIC = Stage(episodic, Episodic, "boosts", rests="no candidate has a type that fades")
 ACCESS = Stage(access, Access, "boosts", rests="no candidate was used before")
-DATE_MATCH = Stage(date_match, DateMatch, "boosts", rests="no candidate is of a time that the question names")
+DATE_MATCH = Stage(date_match, DateMatch, "boosts", rests="no candidate is from a time in the question")
 NOISE = Stage(noise, Noise, "select", rests="its width is 0")
-THRESHOLD = Stage(
-    threshold, Threshold, "select", rests="no cross-encoder has judged, or the best that it read is good enough"
-)
+THRESHOLD = Stage(threshold, Threshold, "select", rests="no cross-encoder has judged, or its best score is high enough")

@@ -103,7 +103,7 @@ def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:
     """One after the other, the candidate with the greatest lam · score − (1 − lam) · redundancy."""
     ranked = best_first((scale(pool, context, NoConstants()) if by.scaled else pool).candidates)
     size = max(by.pool, by.pool_per_k * context.k)
-    beyond = [(candidate, f"beyond the {size} best that selection looks at") for candidate in ranked[size:]]
+    beyond = [(candidate, f"beyond the {size} best that selection compares") for candidate in ranked[size:]]
     pool = pool.with_candidates(ranked).without(beyond, "mmr")
     alike = redundancy(pool.candidates, _vectors(pool.candidates, context), by.tags)
     scores = np.array([candidate.score for candidate in pool.candidates])

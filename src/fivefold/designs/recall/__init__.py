@@ -100,7 +100,7 @@ def types_elsewhere(query: Query, implied: Mapping[Type, str], reader: Reader, d
         foreign = [word for word in known if word.own < density * word.others]
         if 2 * sum(word.weight for word in foreign) > sum(word.weight for word in known):
             shown = ", ".join(f"{word.lexeme!r} ({word.own:.1%}, others {word.others:.1%})" for word in foreign)
-            found[name] = f"its memories hardly speak of {shown}"
+            found[name] = f"its memories hardly mention {shown}"
     return found
 
 

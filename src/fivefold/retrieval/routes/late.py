@@ -105,7 +105,7 @@ class Late(CosineRoute):
         return None
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
-        return "of what the other routes found"
+        return "of the other routes' finds"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: LateOptions) -> list[RouteHit]:
         if isinstance(context.question, FivefoldError):

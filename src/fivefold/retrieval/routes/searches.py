@@ -347,7 +347,7 @@ class Graph(BaseRoute):
     options = GraphOptions
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
-        return None if query.entities else "the question names no entity the namespace knows"
+        return None if query.entities else "the question names no known entity"
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
         how = _walk(query, settings, GraphOptions())

@@ -312,13 +312,13 @@ _ABOUT: dict[DemandKind, str] = {
     "first": "the earliest that answers",
     "last": "the latest that answers",
     "next": "the nearest ahead that answers",
-    "just now": "the turns of the running conversation",
+    "just now": "the turns of the current conversation",
     "last time": "the turns of the conversation before",
     "last note": "the latest notes",
     "list": "everything that answers",
     "count": "everything that answers, to be counted",
     "negation": "what is not so, or not wanted",
-    "suggestion": "tastes and dislikes that matter to an advice",
+    "suggestion": "tastes and dislikes that matter for advice",
     "request": "an instruction or preference that applies",
 }
 

@@ -266,10 +266,10 @@ VIEWS: Mapping[str, HealthCheck] = {"unused": "never used", "stale": "stale", "e
 """Parts of the list that the health of a namespace names, by their name in the address."""
 
 MEANINGS = {
-    PAIRS: "Memories that say nearly the same as an earlier one of the same speaker, each with that one below it.",
+    PAIRS: "Memories that say nearly the same as an earlier one of the same speaker, each with the earlier one below.",
     "unused": f"Written more than {UNUSED_DAYS} days ago, and no feedback says that they were of use.",
     "stale": f"Neither written nor used in the last {STALE_DAYS} days.",
-    "expiring": f"They expire in the next {SOON_DAYS} days. What is pinned stays.",
+    "expiring": f"They expire in the next {SOON_DAYS} days. Pinned ones stay.",
 }
 
 router: APIRouter = APIRouter()

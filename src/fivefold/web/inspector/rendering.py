@@ -240,7 +240,7 @@ CONFIRMATIONS = {
     "pinned": "The memory is pinned: it stays until somebody forgets or replaces it.",
     "unpinned": "The memory is no longer pinned.",
     "corrected": "The line is corrected at its source.",
-    "undone": "The correction is taken back; the memory before it holds again.",
+    "undone": "The correction is undone; the earlier memory holds again.",
     "hidden": "The memory is hidden: no profile, agenda or list of changes shows it.",
     "shown": "The memory is shown again.",
     "forgotten": "The memory is deleted, with everything derived from it.",
@@ -248,11 +248,11 @@ CONFIRMATIONS = {
     "renamed": "The entity is renamed; the old name stays as an alias.",
     "aliased": "The alias is added.",
     "merged": "The two entities are one now.",
-    "parted": "The chosen memories belong to an entity of their own now.",
+    "parted": "The chosen memories belong to a separate entity now.",
     "configured": "The settings are changed.",
     "trained": "The reranker is trained and in use.",
     "not-trained": "The reranker stays off; the reason is below.",
-    "unlearned": "What the namespace learned is deleted; the feedback stays.",
+    "unlearned": "Everything the namespace learned is deleted; the feedback stays.",
 }
 
 

@@ -201,7 +201,7 @@ class SplitBody(Body):
 
     name: Name = Field(description="The name of the other entity")
     memories: Annotated[list[Name], Field(min_length=1, max_length=MAX_K, fail_fast=True)] = Field(
-        description="Ids of the memories that speak of the other one"
+        description="Ids of the memories about the other one"
     )
 
 

@@ -88,8 +88,8 @@ class Filters(BaseModel):
     speaker: Name | None = Field(None, description="Who said it")
     session_id: Name | None = Field(None, description="The conversation it belongs to")
     tag: Name | None = Field(None, description="A tag it has")
-    text: str | None = Field(None, max_length=200, description="Words that must all be there")
-    superseded: bool | None = Field(None, description="Only those that were replaced, or only those that were not")
+    text: str | None = Field(None, max_length=200, description="Words that must all be in the text")
+    superseded: bool | None = Field(None, description="Only replaced memories, or only the others")
     since: Moment | None = Field(None, description="Not before this time")
     until: Moment | None = Field(None, description="Before this time")
     filter: FilterText | None = Field(None, description="More conditions, as in: tag:work,home meta.price>=10")
@@ -258,9 +258,11 @@ def _with_id(once: PendingRequest | None, record: dict[str, Any], number: int) -
 
 
 StaleDays = Annotated[
-    int, Query(ge=1, le=MAX_DAYS, description="After how many days without being written or used it is stale")
+    int, Query(ge=1, le=MAX_DAYS, description="Days without a write or a use after which a memory is stale")
 ]
-UnusedDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="For how many days it may wait for its first use")]
+UnusedDays = Annotated[
+    int, Query(ge=0, le=MAX_DAYS, description="Days after which a memory without any use counts as never used")
+]
 SoonDays = Annotated[int, Query(ge=0, le=MAX_DAYS, description="Days ahead for which expiring memories are listed")]
 Examples = Annotated[int, Query(ge=0, le=MAX_K, description="Number of examples of each")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
