@@ -49,7 +49,7 @@ class Write:
 
 
 class Observer(Protocol):
-    """Hears of each recall and write once it has ended, in the thread that did it."""
+    """Is notified of each recall and write when it ends, in its thread."""
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None: ...
 
@@ -60,7 +60,7 @@ _observers: tuple[Observer, ...] = ()
 
 
 def add(observer: Observer) -> None:
-    """Notify it from now on; to add it again changes nothing."""
+    """Notify it from now on; adding it again changes nothing."""
     global _observers  # noqa: PLW0603
     if observer not in _observers:
         _observers = (*_observers, observer)

@@ -151,7 +151,7 @@ class Settings(TimeSettings):
         return ZoneInfo(self.timezone)
 
     def days(self, type: Type) -> int | None:
-        """After how many days a memory of that type expires; None for never."""
+        """The days after which a memory of that type expires; None for never."""
         own: int | None = getattr(self, f"{type}_days")
         return own
 
@@ -161,7 +161,7 @@ class Settings(TimeSettings):
         return held and not (self.approved is not None and _filter(self.approved).matches(memory))
 
     def trusts_less(self, newer: Memory, older: Memory) -> bool:
-        """True if the newer memory is trusted less, so that it may not take the older one's place by itself."""
+        """True if the newer memory is trusted less, so it may not replace the older one by itself."""
         return self.trust(newer.origin) < self.trust(older.origin)
 
     def trust(self, origin: Origin | None) -> float:

@@ -227,7 +227,7 @@ class AsyncEngine(AsyncOwner[Engine]):
 
     @property
     def engine(self) -> Engine:
-        """The engine itself, for what takes one, such as the adapters."""
+        """The engine itself, for adapters and other callers that take one."""
         return self._target
 
     @property
@@ -257,7 +257,7 @@ async def aopen(
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
 ) -> AsyncEngine:
-    """As `open`, for asynchronous code."""
+    """Open a namespace of a store for asynchronous code; takes the arguments of `open`."""
     return AsyncEngine(await _opened(partial(open_engine, location, namespace, embedder, extractor, ROUTE_THREADS)))
 
 
@@ -267,7 +267,7 @@ async def astore(
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
 ) -> AsyncStore:
-    """As `store`, for asynchronous code."""
+    """Open a store for asynchronous code; takes the arguments of `store`."""
     return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTE_THREADS)))
 
 

@@ -255,9 +255,9 @@ class Engine(Browser):
 
     @observers.write
     def remember_messages(self, messages: Iterable[object], *, session_id: str) -> Report:
-        """Remember messages as OpenAI, Anthropic and LangChain send them, as turns of a session; again adds nothing.
+        """Remember messages of OpenAI, Anthropic or LangChain as turns of a session; a second time adds nothing.
 
-        The settings `system_messages` and `tool_messages` say what of those is kept; the report notes what is not.
+        The settings `system_messages` and `tool_messages` decide about those kinds; the report notes messages left out.
         """
         return write_messages(self._namespace, messages, session_id)
 
@@ -269,7 +269,7 @@ class Engine(Browser):
 
     @observers.write
     def supersede(self, old_id: str, new_record: RecordInput) -> Report:
-        """Remember `new_record` as what replaces `old_id`, which keeps its history and no longer counts as current."""
+        """Remember `new_record` in place of `old_id`, which keeps its history and no longer counts as current."""
         return edit.supersede(self._namespace, old_id, record_of(new_record))
 
     @observers.write
@@ -282,34 +282,34 @@ class Engine(Browser):
 
     @observers.write
     def forget(self, id: str) -> Memory:
-        """Remove a memory and everything derived from it for good; returns what was forgotten."""
+        """Remove a memory and everything derived from it for good; returns the memory."""
         return edit.forget(self._namespace, id)
 
     @observers.write
     def forget_session(self, session_id: str) -> int:
-        """Remove a session with all its turns; returns how many there were."""
+        """Remove a session with all its turns; returns their number."""
         return edit.forget_session(self._namespace, session_id)
 
     # life
 
     @observers.write
     def pin(self, id: str) -> Memory:
-        """Let a memory stay: it does not expire, and nothing that is read in later texts replaces it."""
+        """Pin a memory: it does not expire, and no later text replaces it."""
         return edit.pin(self._namespace, id, True)
 
     @observers.write
     def unpin(self, id: str) -> Memory:
-        """Let a memory expire and be replaced again, as any other."""
+        """Unpin a memory: it can expire and be replaced again."""
         return edit.pin(self._namespace, id, False)
 
     @observers.write
     def sweep(self, *, dry_run: bool = False) -> Sweep:
-        """Forget the memories that have expired; a dry run only says which."""
+        """Forget expired memories; a dry run only lists them."""
         return edit.sweep(self._namespace, dry_run=dry_run)
 
     @observers.write
     def link_repeats(self, *, progress: bool = False) -> Report:
-        """Link near-duplicates among all memories, also those that were not compared when they were written.
+        """Link near-duplicates among all memories, including those never compared before.
 
         Nothing else is changed. It searches around each memory, which takes a while.
         """
@@ -317,8 +317,7 @@ class Engine(Browser):
             return link_earlier_repeats(self._namespace, advance)
 
     def erasure(self) -> Erasure:
-        """Says whether the bytes of forgotten memories are gone from every file, and if not, until when they may
-        remain."""
+        """Tells if the bytes of forgotten memories are gone from every file, and if not, how long they may remain."""
         return self.store.erasure()
 
     def health(
@@ -329,10 +328,9 @@ class Engine(Browser):
         soon_days: int = SOON_DAYS,
         examples: int = 5,
     ) -> HealthReport:
-        """Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
-        secrets.
+        """Findings to check: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
 
-        Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
+        It changes nothing. `examples` is the number of memories named for each; reading every memory takes a while.
         """
         filters = health_filters(
             self._namespace.clock(),
@@ -352,7 +350,7 @@ class Engine(Browser):
 
     @observers.write
     def approve(self, ids: str | Collection[str] | None = None, *, filter: FilterInput | None = None) -> Report:
-        """Store records that wait for approval: those with these ids, or all that pass the filter."""
+        """Store waiting records: the given ids, or all that pass the filter."""
         return edit.approve(self._namespace, self._waiting(ids, filter))
 
     @observers.write
@@ -386,11 +384,11 @@ class Engine(Browser):
         return train_reranker(self._namespace, progress)
 
     def learned(self) -> LearnedFromUse:
-        """Everything the namespace has learned from use so far, and its present weight."""
+        """Everything the namespace has learned from use so far, and its current weight."""
         return learned_from_use(self._namespace)
 
     def unlearn(self) -> None:
-        """Forget what was learned from use: the reranker and the correction of the weights. The feedback stays."""
+        """Reset everything learned from use: the reranker and the correction of the weights. The feedback stays."""
         unlearn(self._namespace)
 
     # reading
@@ -410,12 +408,12 @@ class Engine(Browser):
         min_chance: float | None = None,
         filter: FilterInput | None = None,
     ) -> Recall:
-        """The `k` memories that answer `question` best, with the whole trace of how they were found.
+        """The `k` best memories for `question`, with the whole trace.
 
         `recipe` is a name, the path of a TOML file or a `Recipe`; `overrides` changes it for this recall,
         as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
-        `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
-        `min_chance` leaves out hits that are less likely to answer, for recipes that give chances.
+        `recent_turns` adds the last turns of `session_id`, or else of the latest session.
+        `min_chance` leaves out hits with a smaller chance, for recipes that give chances.
         `filter` says which memories may answer: a `Filter`, a mapping of its fields, or text such as
         `speaker:ana tag:work meta.price>=10 since:2024-01-01`.
         """
@@ -436,9 +434,9 @@ class Engine(Browser):
         style: BlockStyle = "quotes",
         **options: Unpack[RecallOptions],
     ) -> Context:
-        """The hits of `recall` as a block for a prompt within the budget; `count` says how many tokens a text takes.
+        """The hits of `recall` as a block for a prompt within the budget; `count` counts the tokens of a text.
 
-        As many memories come as fit, or at most `k`; in the `style` "facts" more of them, each by what matters most.
+        It has as many memories as fit, or at most `k`; in the `style` "facts" more, each with its main clause.
         `options` are the keywords of `recall`.
         """
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
@@ -449,7 +447,7 @@ class Engine(Browser):
         return compose(answer, budget, count, settings.zone, settings.unlikely_memories, style)
 
     def history(self, of: str) -> History:
-        """The memories that a memory replaced and those that replaced it, by its id; or the values that a question had,
+        """The earlier and later versions of a memory, by its id; or the earlier and later answers to a question,
         oldest first.
 
         A question has more than one word, as in "where do I live" or "Sarah's job".
@@ -469,7 +467,7 @@ class Engine(Browser):
 
     @observers.write
     def correct(self, id: str, line: str, to: str) -> Report:
-        """Put a line of a profile right at its source: a memory with the new words replaces the old one.
+        """Correct a line of a profile at its source: a memory with the new words replaces the old one.
 
         To undo it, forget the new memory: the old one holds again.
         """
@@ -485,7 +483,7 @@ class Engine(Browser):
 
     @observers.write
     def hide(self, id: str, hidden: bool = True) -> Memory:
-        """Let no profile, agenda, list of changes or recap show a memory; `hidden=False` shows it again."""
+        """Hide a memory from profiles, agendas, changes and recaps; `hidden=False` shows it again."""
         edit.update(self._namespace, id, {"tags": hidden_tags(self.get(id), hidden)})
         return self.get(id)
 
@@ -501,7 +499,7 @@ class Engine(Browser):
         effort: Effort = "normal",
         filter: FilterInput | None = None,
     ) -> Plan:
-        """The plan of a `recall`, without doing it."""
+        """The plan of a `recall`, without running it."""
         options = {name: value for name, value in locals().items() if name != "self"}
         return pipeline.prepare(self._request(options), self._namespace.reader).plan
 
@@ -523,7 +521,7 @@ class Engine(Browser):
 
     @observers.write
     def configure(self, /, **changes: Any) -> Settings:
-        """Change settings of the namespace; None brings a default back."""
+        """Change settings of the namespace; None restores a default."""
         return self._namespace.configure(changes)
 
     def export_lines(self) -> Iterator[str]:
@@ -531,36 +529,36 @@ class Engine(Browser):
         return jsonl.export_lines(self._namespace.reader)
 
     def export_jsonl(self, path: str | os.PathLike[str]) -> int:
-        """Write every memory of the namespace to a file of JSON lines; returns how many."""
+        """Write every memory of the namespace to a file of JSON lines; returns their number."""
         return jsonl.export_jsonl(self._namespace, Path(path))
 
     @observers.write
     def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report:
-        """Read JSON lines: exported memories are restored as they were, others remembered. Again, it adds nothing."""
+        """Read JSON lines: exported memories are restored, other lines remembered. A second time adds nothing."""
         return import_jsonl(self._namespace, Path(path), progress=progress)
 
     def export_markdown(self, folder: str | os.PathLike[str], *, mask_secrets: bool = False) -> int:
-        """Write every memory to a folder of Markdown, a file for each session and subject; returns how many."""
+        """Write every memory to a folder of Markdown, a file for each session and subject; returns their number."""
         return export_markdown(self._namespace, Path(folder), jsonl.masked_line if mask_secrets else None)
 
     @observers.write
     def import_markdown(self, folder: str | os.PathLike[str], *, progress: bool = False) -> Report:
-        """Read a folder that `export_markdown` wrote: memories come back as they were, edited texts are updates."""
+        """Read a folder of `export_markdown`: memories are restored, edited texts are updates."""
         return import_markdown(self._namespace, Path(folder), progress=progress)
 
     @observers.write
     def sync(self, other: Engine | str | os.PathLike[str], *, mask_secrets: bool = False) -> SyncReport:
-        """Bring this namespace and another one to the same memories; returns what came here.
+        """Make the memories of this namespace and another one the same; returns the changes made here.
 
         `other` is an engine, or a folder that a program carries to the other stores, which sync with it too.
-        `mask_secrets` masks what leaves a store: API keys, card numbers, passwords.
+        `mask_secrets` masks API keys, card numbers and passwords that leave a store.
         """
         if isinstance(other, Engine):
             return sync_stores(self._namespace, other._namespace, mask_secrets=mask_secrets)[0]
         return sync_folder(self._namespace, Path(other), mask_secrets=mask_secrets)
 
     def doctor(self, *, repair: bool = False, progress: bool = False) -> list[Finding]:
-        """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
+        """Check the store and this namespace; with `repair`, first rebuild all derived data."""
         failed = []
         if repair and self.exists():
             try:
@@ -570,7 +568,7 @@ class Engine(Browser):
         return [*failed, *self.store.check(self.namespace), *self._namespace.check_embedder()]
 
     def check_drift(self, *, progress: bool = False) -> Drift:
-        """Compare the vocabulary with that of the last check; if it differs much, rebuild the lexical index."""
+        """Compare the vocabulary with the last check; if it differs much, rebuild the lexical index."""
         with bar("Rebuilding the lexical index", self.stats().memories, show=progress) as advance:
             return rebuild.check(self.store, self.namespace, self._namespace.clock(), advance)
 

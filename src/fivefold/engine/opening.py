@@ -34,7 +34,7 @@ MAX_ROUTES = 16
 class SharedStore:
     """A store with all its namespaces. Safe to share between threads; close it, or use it in a `with` block.
 
-    Its engines share its connections and one pool of threads, so that a namespace costs next to nothing.
+    Its engines share its connections and one pool of threads, so a namespace costs next to nothing.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class SharedStore:
         return self.store.namespaces()
 
     def delete_namespace(self, name: str) -> int:
-        """Delete a namespace with everything in it, for good; returns how many memories it had.
+        """Delete a namespace with everything in it, for good; returns the number of its memories.
 
-        The audit log says that it was deleted. A later write to that name begins with an empty namespace.
+        The audit log notes the deletion. A later write to that name starts an empty namespace.
         """
         name = checked_name(name, "namespace")
         count = self.remove_namespace(name)
@@ -87,7 +87,7 @@ class SharedStore:
         return count
 
     def remove_namespace(self, name: str) -> int:
-        """As `delete_namespace`, for callers that write the audit log themselves."""
+        """Delete a namespace without an audit entry, for callers that write it themselves."""
         began = time.time_ns()
         with self._lock:
             self._engines.pop(name, None)

@@ -32,7 +32,7 @@ class Reranker(Protocol):
 
     @property
     def pin(self) -> str:
-        """Name and version, such as 'local@1': what scores are cached under and the trace names."""
+        """Name and version, such as 'local@1', for the cache of scores and for the trace."""
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         """One score in 0..1 a passage, in order. Gives up with an error when the time is over."""

@@ -102,11 +102,11 @@ class Browser:
         return self._namespace.get(id)
 
     def stored_ids(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that memories have."""
+        """The given ids that are stored."""
         return self._namespace.reader.memories.existing_ids(ids)
 
     def stored_notes(self, content_hashes: Sequence[bytes]) -> set[bytes]:
-        """Those of the content hashes that notes have."""
+        """The given content hashes that notes have."""
         return self._namespace.reader.memories.existing_notes(content_hashes)
 
     def memories(
@@ -214,9 +214,9 @@ class Browser:
         limit: int = 50,
         secrets: bool = False,
     ) -> Agenda:
-        """The dated facts from `start` (now) to `end`, by the day they are meant for, and those overdue by then.
+        """The dated facts from `start` (now) to `end`, by day, and overdue tasks.
 
-        What was moved stands on its new day; what was cancelled is left out, and named in `moved`.
+        A moved event is on its new day; a cancelled one is only in `moved`.
         """
         first, last = self._time(start, "start"), None if end is None else as_utc(end, "end")[0]
         if not 2 <= first.year <= 9_990:
@@ -248,7 +248,7 @@ class Browser:
         return self._namespace.clock() if value is None else as_utc(value, field)[0]
 
     def links(self, relation: ReadKind, limit: int = 50, cursor: str | None = None) -> Page[Link]:
-        """Near-duplicates (`repeats`) or likely replacements (`likely`) among what is not superseded, newest first."""
+        """Near-duplicates (`repeats`) or likely replacements (`likely`) among current memories, newest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, int] | None, read_cursor(cursor, "links", int, int))
         pairs = self._namespace.reader.memories.linked(check(relation, ReadKind, "relation"), after, limit + 1)

@@ -62,7 +62,7 @@ FRAME_SHARE = 6
 class Source(Value):
     """One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled.
 
-    `chance` is how likely it answers, if it was recalled by a recipe that judges that. `standing` marks an instruction
+    `chance` is the chance that it answers, if the recipe gives chances. `standing` marks an instruction
     or a preference that holds for every request.
     """
 

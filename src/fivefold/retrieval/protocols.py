@@ -38,7 +38,7 @@ class LatePassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """The input of a route: the question, as a model reads it, and one namespace of the store with its settings."""
+    """The input of a route: the question as a model reads it, and a namespace with its settings."""
 
     query: Query
     reader: Reader
@@ -100,7 +100,7 @@ class Person:
 
 
 class BaseRoute:
-    """The defaults of most routes; a route of your own overrides those that differ."""
+    """The defaults of most routes; your own route overrides those that differ."""
 
     encodes = False
     of_candidates = False
@@ -157,7 +157,7 @@ class Route(Protocol):
         """The fields whose vectors it searches."""
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
-        """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
+        """The reason why this route does not run: it cannot search or, with `optimize`, would not help (R2)."""
 
     def unavailable(self, context: SearchContext) -> str | None:
         """The reason why this route cannot run in this namespace; None if it can."""
@@ -166,7 +166,7 @@ class Route(Protocol):
         """The limits of the search in addition to its depth, in words; empty if there are none."""
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
-        """The best memories that pass `keep`, which is the recall's filter and the types that the question implies."""
+        """The best memories that pass `keep`: the recall's filter and the types that the question implies."""
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""
@@ -181,7 +181,7 @@ SHORT_STATEMENT = 300
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The current candidates, best first if a stage has ordered them, and those dropped so far."""
+    """The current candidates, best first if a stage has ordered them, and the dropped ones."""
 
     candidates: list[Candidate]
     dropped: tuple[Dropped, ...] = ()

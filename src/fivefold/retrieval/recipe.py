@@ -123,7 +123,7 @@ class Recipe(Value):
         return {"name": self.name, **recipe_data(self)}
 
     def parts(self) -> tuple[str, ...]:
-        """The parts that can be taken out or changed, as `routes.dense` or `boosts.decay`."""
+        """The removable parts, such as `routes.dense` or `boosts.decay`."""
         groups: dict[str, Sequence[RouteSpec | StageSpec]] = {
             "routes": self.routes,
             "boosts": self.boosts,

@@ -164,7 +164,7 @@ class Store(Protocol):
         """Call after a removal: deleted text leaves the write-ahead log too, if the store has one."""
 
     def erasure(self) -> Erasure:
-        """Says whether the bytes of removed rows are gone, and if not, until when they may remain."""
+        """Tells if the bytes of removed rows are gone, and if not, how long they may remain."""
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """Compare everything derived with the memories; one finding for each part."""
@@ -178,10 +178,10 @@ class Store(Protocol):
 
 @runtime_checkable
 class ModelStore(Protocol):
-    """A store that keeps learned rerankers itself; for any other they are files."""
+    """A store that keeps learned rerankers itself; other stores keep them in files."""
 
     def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
-        """The time of the model's last change, and the model itself unless that is the change already seen."""
+        """The time of the model's last change, and the model if this change is new to the caller."""
 
     def save_model(self, namespace: str, data: bytes | None) -> None:
         """Save a model; None deletes it."""

@@ -57,7 +57,7 @@ class Conflict(Value):
 
 @dataclass(frozen=True, slots=True)
 class SyncReport(Value):
-    """The changes that a store got from the others: ids of memories that are new, were changed, and were deleted."""
+    """The changes that a store got from the others: ids of new, changed and deleted memories."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

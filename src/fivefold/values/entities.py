@@ -27,7 +27,7 @@ CO_MENTION = "mentioned with"
 
 @dataclass(frozen=True, slots=True)
 class Relation(Value):
-    """A relation between two entities that a text states; lifecycle when it has ended or is said to end (R6)."""
+    """A relation between two entities that a text states; its kind is lifecycle if it has ended or will end (R6)."""
 
     source: str
     relation: str
@@ -74,7 +74,7 @@ class Edge(Value):
 
 @dataclass(frozen=True, slots=True)
 class Mention(Value):
-    """An entity or topic a text speaks of."""
+    """An entity or topic that a text mentions."""
 
     name: str
     kind: EntityKind
@@ -83,7 +83,7 @@ class Mention(Value):
 
 @dataclass(frozen=True, slots=True)
 class Statement(Value):
-    """A statement of the form subject – attribute – value, by which a later statement replaces an earlier one."""
+    """A statement: subject, attribute, value. A later statement with the same subject and attribute replaces it."""
 
     subject: str
     attribute: str

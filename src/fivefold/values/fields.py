@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The smallest and the largest number; on a list or a table it holds for each entry."""
+    """The smallest and the largest number; on a list or a table they limit each entry."""
 
     low: float
     high: float

@@ -87,9 +87,10 @@ HALF_DAY = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile(Value):
-    """The known facts of the user, or of a person, place or project, as far as they fit; `str()` of it is a text.
+    """The known facts about the user, or about a person, place or project, as far as they fit; `str()` of it is a text.
 
-    `earlier` is what was true before; it is not part of the text. `left_out` counts the facts that did not fit.
+    `earlier` has facts that no longer hold; they are not part of the text. `left_out` counts the facts that did not
+    fit.
     """
 
     about: str
@@ -128,7 +129,7 @@ def profile_text(facts: Iterable[Fact]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda(Value):
-    """The dated facts in a stretch of time, in the order of the days they are meant for; `str()` of it is a text."""
+    """The dated facts in a stretch of time, in the order of their days; `str()` of it is a text."""
 
     start: datetime
     end: datetime | None

@@ -190,7 +190,7 @@ class Query(Value):
 
     @property
     def shown_intent(self) -> str:
-        """The intent that weighs the question: the predicted one (D10) if there is one, else that of its words."""
+        """The intent for the weights: the predicted one (D10), or else the intent of the words."""
         return (self.weights.intent if self.weights is not None else "") or self.intent
 
     def describe_weights(self) -> list[str]:
@@ -202,7 +202,7 @@ class Query(Value):
         return next((demand for demand in self.demands if demand.kind in kinds), None)
 
     def spans(self) -> list[tuple[int, int, str]]:
-        """The stretches of the question that became something, in reading order: start, end, what."""
+        """The parts of the question that were recognised, in reading order: start, end, meaning."""
         spans = [(ref.start, ref.start + len(ref.text), shown_name(ref.name)) for ref in self.entities]
         if self.window is not None and self.window.text in self.text:
             start = self.text.index(self.window.text)
@@ -218,7 +218,7 @@ class Query(Value):
         return sorted(spans)
 
     def marked(self) -> str:
-        """The question on one line, with each of those stretches in brackets and what it became."""
+        """The question on one line, with each recognised part and its meaning in brackets."""
         out, position = [], 0
         for start, end, what in self.spans():
             if start >= position:

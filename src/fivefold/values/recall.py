@@ -242,20 +242,20 @@ class Recall(Value):
 
     @property
     def candidates(self) -> tuple[TracedCandidate, ...]:
-        """All candidates that a route brought, with their rank and score in each; dropped ones name the stage and the
+        """All memories that a route found, with rank and score in each route; dropped ones have the stage and the
         reason."""
         ranked = [hit.candidate for hit in self.hits]
         return trace_candidates(self.plan, self.routes, ranked, self.dropped, self.fused)
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """Routes that failed or were late and stages that failed, so that the answer may be less than it could."""
+        """Routes that failed or were late, and stages that failed; the answer may be incomplete."""
         routes = tuple(run.route for run in self.routes if run.status in ("failed", "late"))
         return routes + tuple(note.stage for note in self.notes if note.status == "failed")
 
     @property
     def brief(self) -> RecallSummary:
-        """The answer without the trace of how it was found."""
+        """The answer without its trace."""
         return RecallSummary(
             id=self.id,
             namespace=self.namespace,

@@ -255,10 +255,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class WordMatch(Value):
-    """A word of the question and the word of the memory that it came nearest to.
+    """A word of the question and the nearest word of the memory.
 
-    `start` and `end` are its characters in the memory's content; both are −1 for a word that is not in it, such as one
-    of the speaker's name, the date or the turn before.
+    `start` and `end` are its characters in the memory's content; both are −1 if the word is in the speaker's name,
+    the date or the turn before.
     """
 
     question: str

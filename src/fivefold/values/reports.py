@@ -82,7 +82,7 @@ class Report(Value):
 
 @dataclass(frozen=True, slots=True)
 class Drift(Value):
-    """A look at a namespace's vocabulary: how much of it the look before had found too (R5)."""
+    """A check of a namespace's vocabulary, with the share that the check before found too (R5)."""
 
     checked_at: datetime
     lexemes: int
@@ -131,7 +131,7 @@ class Stats(Value):
 
 @dataclass(frozen=True, slots=True)
 class Sweep(Value):
-    """The memories that had expired and were forgotten; after a dry run, those that would be."""
+    """The expired memories that were forgotten, or that would be after a dry run."""
 
     at: datetime
     swept: tuple[str, ...]
@@ -248,7 +248,7 @@ MAX_PLACE = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Page(Value, Sequence[T], Generic[T]):
-    """Some items of a list in its order; `cursor` asks for those behind them, None when these were the last."""
+    """A page of a list; `cursor` asks for the next page, None on the last."""
 
     items: tuple[T, ...]
     cursor: str | None = None

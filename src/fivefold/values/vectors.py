@@ -55,7 +55,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a memory as a model reads it: who, when and what, and what was said just before."""
+    """A passage of a memory as a model reads it: who, when, what, and the end of the turn before."""
 
     text: str
     before: str = ""

@@ -23,7 +23,7 @@ class Graph:
         self._namespace = namespace
 
     def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
-        """Entities under that name or alias, or all but topics; the most mentioned first."""
+        """Entities with that name or alias, or all except topics, most frequent first."""
         limit, after = checked_limit(limit), read_cursor(cursor, "entities", int, int)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
         items = self._namespace.reader.graph.entities(alias, limit + 1, cast(tuple[int, int] | None, after))
@@ -55,7 +55,7 @@ class Graph:
         return {name: known[folded(name)] for name in names if folded(name) in known}
 
     def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
-        """The relations of an entity, those with the highest confidence first."""
+        """The relations of an entity, surest first."""
         limit, after = checked_limit(limit), read_cursor(cursor, "edges", int, float, int)
         key = cast(tuple[int, float, int] | None, after)
         items = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, key)
@@ -71,7 +71,7 @@ class Graph:
         return page_of(items, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
-        """Add an entity, or give the one of that name; it stays even when no memory mentions it."""
+        """Add an entity, or return the existing one of that name; it stays even if no memory mentions it."""
         name = checked_name(name, "an entity's name")
         others = [checked_name(alias, "an alias") for alias in aliases]
         if kind not in ("person", "name", "identifier", "topic"):
@@ -102,7 +102,7 @@ class Graph:
         return self.entity(key)
 
     def merge(self, into: str | int, other: str | int) -> Entity:
-        """Make two entities one: links, aliases and edges of `other` move to `into`.
+        """Merge two entities: links, aliases and edges of `other` move to `into`.
 
         `split` with the name and the memories of `other` undoes it.
         """
@@ -114,9 +114,9 @@ class Graph:
         return self.entity(target)
 
     def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
-        """Make one entity two: these memories mention another one, called `name`; `merge` undoes it.
+        """Split one entity into two: these memories mention another one, called `name`; `merge` undoes it.
 
-        Relations that only these memories state go along, and so does `name` if it was an alias.
+        Relations that only these memories state move too, and so does `name` if it was an alias.
         """
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
         rows = [self._namespace.get(id).row for id in memories]

@@ -30,7 +30,7 @@ class Embedder(Protocol):
 
     @property
     def pin(self) -> str:
-        """Name and version, such as 'minilm@1.0.0': what a namespace is pinned to."""
+        """Name and version, such as 'minilm@1.0.0', to which a namespace is pinned."""
 
     @property
     def dimension(self) -> int: ...
@@ -44,13 +44,13 @@ class TokenEmbedder(Embedder, Protocol):
     """An embedder whose one pass gives token vectors as well, for late interaction."""
 
     def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
-        """One reading a passage, in order; what was said before is read along and is not part of the vector."""
+        """One reading for each passage, in order; the turn before is read too but is not part of the vector."""
 
     def read_question(self, question: str) -> QuestionReading:
         """The question's vector, and its tokens with their weights."""
 
     def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
-        """For each stored token the characters it stands for, and whether they are those of the text before."""
+        """For each stored token its characters, and True if they belong to the text before."""
 
 
 def unit(matrix: Matrix) -> Matrix:

@@ -294,6 +294,5 @@ def namespace_health(
     soon_days: SoonDays = SOON_DAYS,
     examples: Examples = 5,
 ) -> HealthReport:
-    """Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
-    secrets."""
+    """Findings to check: expired, expiring, stale, never used, near-duplicates, contradictions, secrets."""
     return action.engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)

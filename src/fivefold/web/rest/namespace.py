@@ -73,7 +73,7 @@ def stats(action: Current) -> Stats:
 
 @namespaces_operation("GET /learned", "reader", "learned")
 def learned(action: Current) -> LearnedFromUse:
-    """Everything the namespace has learned from use so far, and its present weight."""
+    """Everything the namespace has learned from use so far, and its current weight."""
     return action.engine.learned()
 
 
