@@ -20,7 +20,7 @@ from tests.support.web_server import Served
 
 pytestmark = pytest.mark.slow
 
-COUNT, ASKED = 200, 50
+COUNT, ASKED = 200, 20
 SECRET = re.compile(rb"zyx\d{3}qwz", re.IGNORECASE)
 QUESTION = "Which parcel came with the blue van?"
 
