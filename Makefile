@@ -27,6 +27,10 @@ FRAMEWORKS := $(VENV)/frameworks/.ready
 CREWAI := $(VENV)/crewai/.ready
 FRAMEWORK_EXTRAS := anthropic,autogen,google-adk,langgraph,pydantic-ai
 FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk langgraph pydantic_ai suites))
+ENCRYPTION := $(VENV)/encryption/.ready
+# Tests of stores and faces that pass over an encrypted file too, with the key in the environment.
+KEYED_TESTS := tests/stores/test_conformance.py tests/hooks/test_resident.py tests/mcp/test_stdio.py tests/test_typescript.py
+KEYED := TestSqlite and not OwnIndex and (delet or forg or queue or repair or update or export) or stored_once or begins_with_a_block or holds_the_protocol or typescript
 ADAPTER_EXAMPLES := 'tests/test_docs.py::test_python_blocks_run_and_print_what_they_promise[docs/adapters.md]'
 # Frameworks warn of their own imports.
 SUITE_OPTIONS := -W ignore::DeprecationWarning -W ignore::ImportWarning
@@ -36,7 +40,7 @@ EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
 LIVES ?= report
 
-.PHONY: audit docs sbom demo race check test test-adapters test-training browser typescript lint format release types clean
+.PHONY: audit docs sbom demo race check test test-adapters test-encryption test-training browser typescript lint format release types clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -60,6 +64,11 @@ test-adapters: $(FRAMEWORKS) $(CREWAI)
 	$(CREWAI:.ready=)bin/python -m pytest $(SUITE_OPTIONS) tests/adapters/test_crewai.py $(ADAPTER_EXAMPLES); tests=$$?; \
 	wait $$types || { cat $(VENV)/types.log; exit 1; }; \
 	exit $$tests
+
+# With SQLite3 Multiple Ciphers in place of SQLite: encrypted stores, and the laws of every store over an encrypted file.
+test-encryption: $(ENCRYPTION)
+	$(<D)/bin/python -m pytest -n 2 tests/stores/test_encryption.py
+	FIVEFOLD_STORE_KEY=tests $(<D)/bin/python -m pytest -n 2 $(KEYED_TESTS) -k '$(KEYED)'
 
 # One thread for each of two processes: the matrices are too small to share.
 test-training: $(TRAIN)
@@ -163,6 +172,10 @@ $(CREWAI): $(DEV)
 	$(call new_environment,--no-deps 'crewai==1.*' crewai-core crewai-cli)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts \
 	  aiofiles appdirs chromadb json-repair json5 jsonref portalocker pydantic-settings tomli
+	@touch $@
+
+$(ENCRYPTION): $(DEV)
+	$(call new_environment,apsw-sqlite3mc keyring)
 	@touch $@
 
 $(TRAIN): $(DEV)

@@ -142,8 +142,8 @@ def test_every_option_the_page_names_is_one_of_the_server_or_of_the_commands_her
     known = {
         option
         for found in (
-            *map(command.commands.get, ("serve", "backup", "restore", "doctor")),
-            *map(command.commands["bench"].commands.get, ("load", "faults")),
+            *map(command.commands.get, ("serve", "backup", "restore", "rekey", "doctor")),
+            *map(command.commands["bench"].commands.get, ("load", "faults", "speed")),
         )
         for param in found.params
         for option in param.opts

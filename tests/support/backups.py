@@ -56,14 +56,17 @@ STOPPING = textwrap.dedent("""
         yield lambda done: said(title.split()[0])
 
     backup.bar = told
-    for name in ("move_into_place", "_swap"):
+    for name in ("move_into_place", "_exchange"):
         def stopped(*args, step=getattr(backup, name), name=name, **kwargs):
             said(f"before {name}")
             step(*args, **kwargs)
             said(f"after {name}")
         setattr(backup, name, stopped)
-    run = backup.back_up if sys.argv[1] == "backup" else backup.restore
-    run(sys.argv[2], sys.argv[3], replace=True)
+    if sys.argv[1] == "rekey":
+        backup.rekey(sys.argv[2], sys.argv[3])
+    else:
+        run = backup.back_up if sys.argv[1] == "backup" else backup.restore
+        run(sys.argv[2], sys.argv[3], replace=True)
 """)
 
 

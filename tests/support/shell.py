@@ -58,6 +58,7 @@ ARGS: dict[str, list[str]] = {
     "migrate": ["{path}", "{folder}/copy.db"],
     "backup": ["{folder}/kept.db"],
     "restore": ["{path}", "--store", "{folder}/back.db"],
+    "rekey": ["--decrypt"],
     "graph show": [],
     "graph alias": ["Okafor", "Mrs O"],
     "graph merge": ["Okafor", "E-47821"],
@@ -120,8 +121,9 @@ NEEDS_TORCH = {"train weights"}
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-RUNS_ON = {"serve", "mcp", "chat", "bench qa", "sync", "quarantine"}
-"""Commands that run until they are stopped, ask a model, or answer by what they did; they have tests of their own."""
+RUNS_ON = {"serve", "mcp", "chat", "bench qa", "sync", "quarantine", "rekey"}
+"""Commands that run until they are stopped, ask a model, need another library, or answer by what they did; they have
+tests of their own."""
 
 WHOLE = {
     "maintain",
@@ -132,6 +134,7 @@ WHOLE = {
     "keys list",
     "keys revoke",
     "audit",
+    "rekey",
     "serve",
     *NEEDS_SERVER,
 }

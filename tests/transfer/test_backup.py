@@ -333,7 +333,7 @@ def test_repeated_backups_need_a_folder(lived: str, target: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["Copying", "Checking", "before _swap", "before move_into_place", "after move_into_place"]
+    "step", ["Copying", "Checking", "before _exchange", "before move_into_place", "after move_into_place"]
 )
 def test_a_killed_restore_leaves_the_old_store_or_the_new(step: str, lived: str, target: Path, tmp_path: Path) -> None:
     back_up(lived, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ import typer
 
 from fivefold.cli.app import SpaceOptions, StoreOptions, app, existing, place, terminal
 from fivefold.cli.output import say
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from fivefold.transfer.backup import Backup, RestoreReport
@@ -194,6 +195,65 @@ def restore(
 
     result = bring_back(backup, place(options.store), replace=replace, progress=sys.stderr.isatty())
     _tell(result, f"{result.file} → {result.store}", options)
+
+
+NEW_KEY_VARIABLE = "FIVEFOLD_NEW_STORE_KEY"
+
+
+@app.command()
+def rekey(
+    decrypt: Annotated[bool, typer.Option("--decrypt", help="Make the file plain again")] = False,
+    keyring: Annotated[
+        bool, typer.Option("--keyring", help="Use the key of the system's keyring, which is made if there is none")
+    ] = False,
+    *,
+    options: StoreOptions,
+) -> None:
+    """Encrypt a store that nothing has open, or give it another key.
+
+    The new key is FIVEFOLD_NEW_STORE_KEY, for a plain store also FIVEFOLD_STORE_KEY; a terminal is asked for it.
+    """
+    store = existing(options.store)
+    if "://" in store:
+        raise InvalidInput("only a file can be encrypted; use the server's own means for PostgreSQL")
+    if decrypt and keyring:
+        raise InvalidInput("--decrypt needs no key; leave --keyring out")
+    from fivefold.transfer.backup import rekey as change_key
+
+    new_key = None if decrypt else _keyring_key() if keyring else _new_key(store)
+    counts = change_key(store, new_key, progress=sys.stderr.isatty()).counts
+    done = {"store": store, "encrypted": not decrypt, "namespaces": counts[1], "memories": counts[2]}
+    how = "is plain" if decrypt else "is encrypted; its backups keep the key that they have"
+    options.show(done, lambda _: say(f"{store} {how}; memories: {counts[2]:,}, all checked"))
+
+
+def _new_key(store: str) -> str:
+    """The new key of the environment, or of who sits at the terminal."""
+    from fivefold.stores.sqlite.encryption import KEY_VARIABLE, has_key
+
+    key = os.environ.get(NEW_KEY_VARIABLE) or (None if has_key(store) else os.environ.get(KEY_VARIABLE))
+    if key:
+        return key
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"give the new key as {NEW_KEY_VARIABLE}, or use --keyring")
+    return str(typer.prompt("New key", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _keyring_key() -> str:
+    """The key in the system's keyring; a new one is there before anything is encrypted with it."""
+    from fivefold.stores.sqlite.encryption import KEYRING, new_key, open_keyring
+
+    package = open_keyring()
+    if package is None:
+        raise MissingExtra("the system's keyring", "encryption")
+    try:
+        key = package.get_password(*KEYRING)
+        if not key:
+            key = new_key()
+            package.set_password(*KEYRING, key)
+    except package.errors.KeyringError as error:
+        raise InvalidInput(f"the system's keyring cannot be used: {error}") from None
+    return str(key)
 
 
 def _tell(result: Backup | RestoreReport, way: str, options: StoreOptions) -> None:

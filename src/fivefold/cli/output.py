@@ -51,6 +51,7 @@ COMMANDS = {
     "doctor": "fivefold doctor --repair",
     "migrate": "fivefold migrate",
     "salvage": "fivefold doctor --salvage NEW --store {location}",
+    "rekey": "fivefold rekey --store {store}",
     "reembed": "fivefold reembed {embedder} --namespace {namespace}",
 }
 """The command for each call of the library, filled with the call's arguments and the error's data."""

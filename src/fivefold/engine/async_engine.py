@@ -256,9 +256,12 @@ async def aopen(
     namespace: str = "default",
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
+    key: str | None = None,
 ) -> AsyncEngine:
     """Open a namespace of a store for asynchronous code; takes the arguments of `open`."""
-    return AsyncEngine(await _opened(partial(open_engine, location, namespace, embedder, extractor, ROUTE_THREADS)))
+    return AsyncEngine(
+        await _opened(partial(open_engine, location, namespace, embedder, extractor, ROUTE_THREADS, key))
+    )
 
 
 async def astore(
@@ -266,9 +269,10 @@ async def astore(
     *,
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
+    key: str | None = None,
 ) -> AsyncStore:
     """Open a store for asynchronous code; takes the arguments of `store`."""
-    return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTE_THREADS)))
+    return AsyncStore(await _opened(partial(open_shared, location, embedder, extractor, ROUTE_THREADS, key)))
 
 
 class AsyncStore(AsyncOwner[SharedStore]):

@@ -134,13 +134,15 @@ def open(
     namespace: str = "default",
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
+    key: str | None = None,
 ) -> Engine:
     """Open the store at `location`, a path, ':memory:' or postgresql://…, and look at it through one namespace.
 
     The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
-    Any object with `pin`, `dimension` and `embed` serves as an embedder too.
+    Any object with `pin`, `dimension` and `embed` serves as an embedder too. A new file is encrypted with `key`, and
+    an encrypted one opened with it; if it is left out, the variable FIVEFOLD_STORE_KEY or the system's keyring has it.
     """
-    return open_engine(location, namespace, embedder, extractor, ROUTE_THREADS)
+    return open_engine(location, namespace, embedder, extractor, ROUTE_THREADS, key)
 
 
 def store(
@@ -148,12 +150,13 @@ def store(
     *,
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
+    key: str | None = None,
 ) -> SharedStore:
     """Open the store at `location` for many namespaces, such as one for each user.
 
-    The embedder is for new namespaces; a namespace with memories keeps its own.
+    The embedder is for new namespaces; a namespace with memories keeps its own. `key` is that of an encrypted file.
     """
-    return open_shared(location, embedder, extractor, MAX_ROUTES)
+    return open_shared(location, embedder, extractor, MAX_ROUTES, key)
 
 
 def open_engine(
@@ -162,11 +165,12 @@ def open_engine(
     embedder: str | Embedder | None,
     extractor: str,
     route_threads: int,
+    key: str | None = None,
 ) -> Engine:
     """An engine on a store of its own; everything is checked before the store is opened, which may create it."""
     checked_name(namespace, "namespace")
     loaded = _checked_extractor(extractor, embedder)
-    opened = open_store(location)
+    opened = open_store(location, key)
     try:
         return Engine(opened, namespace, embedder, loaded, route_threads=route_threads)
     except BaseException:
@@ -175,11 +179,15 @@ def open_engine(
 
 
 def open_shared(
-    location: str | os.PathLike[str], embedder: str | Embedder | None, extractor: str, route_threads: int
+    location: str | os.PathLike[str],
+    embedder: str | Embedder | None,
+    extractor: str,
+    route_threads: int,
+    key: str | None = None,
 ) -> SharedStore:
     """A store for many namespaces; everything is checked before it is opened."""
     loaded = _checked_extractor(extractor, embedder)
-    return SharedStore(open_store(location), embedder, loaded, route_threads)
+    return SharedStore(open_store(location, key), embedder, loaded, route_threads)
 
 
 def _checked_extractor(extractor: str, embedder: object) -> Extractor:

@@ -28,6 +28,9 @@ KEPT, FLAG = "kept", "any"
 
 EVENT_FILE = ".event"
 
+SEALED, SEND_S = "sealed", 2.0
+"""A file that is there if the store is encrypted: events are then sent, within so many seconds, and not spooled."""
+
 STARTING = {"SessionStart": "additionalContext", "sessionStart": "additional_context"}
 """Events that get the block of a session, and the field in which each agent takes it."""
 
@@ -52,14 +55,14 @@ def main(arguments: list[str]) -> None:
     elif event in ASKING:
         try:
             if not _has_transcript(payload):
-                spool(header + payload)
+                _leave(state, header + payload)
         except OSError:
             pass  # a full disk keeps no prompt from its answer
         _ask(state, b"ask", header + payload, _time_left("wait_ms", WAIT_MS))
     elif event == TAKING:
         _ask(state, b"take", header + payload, _time_left("wait_ms", WAIT_MS))
     else:
-        spool(header + payload)
+        _leave(state, header + payload)
         _call(state, b"keep\n" + header + payload if event == KEEPING else b"drain\n" + header)
 
 
@@ -131,6 +134,13 @@ def _worktree_setting(config: str) -> str:
     return ""
 
 
+def _leave(state: str, event: bytes) -> None:
+    if os.path.exists(SEALED):
+        _call(state, b"store\n" + event, starts=True, within=SEND_S)
+    else:
+        spool(event)
+
+
 def spool(event: bytes) -> None:
     """Leave an event for the resident process, on the disk before it has its name."""
     name = f"{SPOOL}/{time.time_ns():020d}-{os.getpid()}"
@@ -170,16 +180,16 @@ def _ask(state: str, what: bytes, event: bytes, wait: float, starts: bool = Fals
         os.close(file)
 
 
-def _call(state: str, message: bytes, wait: float = 0.0, starts: bool = False) -> bool:
+def _call(state: str, message: bytes, wait: float = 0.0, starts: bool = False, within: float = 0.0) -> bool:
     """Send a message and print the answer, False if none came in time; with `starts`, wait also for a new process."""
     import _socket
 
     end = time.monotonic() + wait
-    client = _connected(state, end, starts)
+    client = _connected(state, end + within, starts)
     if client is None:
         return False
     try:
-        client.settimeout(max(end - time.monotonic(), 0.002))
+        client.settimeout(max(end + within - time.monotonic(), 0.002))
         client.sendall(message)
         client.shutdown(_socket.SHUT_WR)
         answer = b""

@@ -145,6 +145,7 @@ class Requests:
         self._state = state
         self._settings = state.settings()
         self._store = open_store(self._settings.store)
+        state.seal(self._settings.store)
         self._writer = SpoolWriter(state, self._store.namespace, log)
         self._log = log
         self._writing = threading.Lock()
@@ -169,6 +170,9 @@ class Requests:
             return made(event) if time.time() < float(deadline) else b""
         if what == b"keep":
             self._keep(event_of(rest))
+        elif what == b"store":
+            self._writer.unspooled.append(rest)
+            self.drain()
         elif what == b"drain":
             self.drain()
         return b""

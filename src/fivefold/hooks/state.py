@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Annotated
 
 from fivefold.errors import FivefoldError, InvalidFile, InvalidInput
-from fivefold.hooks.entry import EVENT_FILE, FLAG, KEPT, LATE, SETTINGS, SOCKET, SPOOL, START_WAIT_MS, WAIT_MS
+from fivefold.hooks.entry import EVENT_FILE, FLAG, KEPT, LATE, SEALED, SETTINGS, SOCKET, SPOOL, START_WAIT_MS, WAIT_MS
 from fivefold.stores.atomic_files import LEFTOVER_S, delete_leftovers, replacement
+from fivefold.stores.sqlite.encryption import has_key
 from fivefold.values.fields import About, Between, Share, TokenBudget, VisibleText, build
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json, Value
@@ -107,6 +108,13 @@ class State:
             with suppress(OSError):
                 (self.folder / name).rmdir()
         self.kept_flag.unlink(missing_ok=True)
+
+    def seal(self, store: str) -> None:
+        """Note whether the store is encrypted: then no event may wait in a file."""
+        if "://" not in store and has_key(store):
+            (self.folder / SEALED).touch()
+        else:
+            (self.folder / SEALED).unlink(missing_ok=True)
 
     def _spooled(self) -> list[Path]:
         return sorted(self.spool.iterdir()) if self.spool.is_dir() else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,12 +84,21 @@ class SpoolWriter:
         self._engine_of = engine_of
         self._log = log
         self._named: set[str] = set()
+        self.unspooled: deque[bytes] = deque()
+        """Events of an encrypted store, which wait in memory; a kill loses those that no transcript has."""
 
     def drain(self) -> Drain:
         """Stores everything that waits, as the only process. If the store itself fails, the rest is left for later."""
         with sole(self._state.spool):
             stored = new = waiting = 0
             first: str | None = None
+            try:
+                while self.unspooled:
+                    new += self._store_data("an event", self.unspooled[0])
+                    self.unspooled.popleft()
+                    stored += 1
+            except Exception as error:
+                first, waiting = f"an event waits: {reason_of(error)}", len(self.unspooled)
             self._pass_over(self._state.foreign(), "is not an event of a hook")
             events = self._state.events()
             for number, path in enumerate(events):
@@ -107,18 +117,21 @@ class SpoolWriter:
 
     def _store_file(self, path: Path) -> bool:
         """Store one event and delete its file; whether it brought anything new."""
-        new = False
         try:
-            event = event_of(_read_plain(path))
+            new = self._store_data(path.name, _read_plain(path))
         except (ValueError, OverflowError):
             self._pass_over([path.name], "was not written by a hook")
             return False
-        try:
-            new = self.store(event)
-        except InvalidInput as error:
-            self._log(f"{path.name} was dropped: {error}")
         path.unlink(missing_ok=True)
         return new
+
+    def _store_data(self, name: str, data: bytes) -> bool:
+        event = event_of(data)
+        try:
+            return self.store(event)
+        except InvalidInput as error:
+            self._log(f"{name} was dropped: {error}")
+            return False
 
     def _pass_over(self, names: Iterable[str], why: str) -> None:
         """Leaves foreign files in their place, and names each once."""

@@ -23,9 +23,14 @@ def unknown_scheme(location: str) -> InvalidInput:
     )
 
 
-def open_store(location: str | os.PathLike[str]) -> Store:
-    """The store at a path, ':memory:', or an address: of PostgreSQL, or of a scheme that a package registers."""
+def open_store(location: str | os.PathLike[str], key: str | None = None) -> Store:
+    """The store at a path, ':memory:', or an address: of PostgreSQL, or of a scheme that a package registers.
+
+    `key` is that of an encrypted file; without it the environment may have it.
+    """
     location = checked_location(location)
+    if key is not None and (location == ":memory:" or "://" in location):
+        raise InvalidInput("encrypts a file; leave it out for any other store", field="key")
     if location.startswith(POSTGRES):
         try:
             from fivefold.stores.postgres.store import PostgresStore
@@ -40,4 +45,4 @@ def open_store(location: str | os.PathLike[str]) -> Store:
         raise unknown_scheme(location)
     from fivefold.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(location)
+    return SqliteStore(location, key)

@@ -22,14 +22,16 @@ from fivefold.stores.atomic_files import check_target, move_into_place, temporar
 from fivefold.stores.interface import Store
 from fivefold.stores.sqlite.connection import plain_errors, transaction
 from fivefold.stores.sqlite.damage import DEFAULTS, DamagedFile, FoundRow
+from fivefold.stores.sqlite.encryption import unlock
 from fivefold.stores.tables import MEMORY_COLUMNS, memory_of
 from fivefold.transfer.backup import connection_to
-from fivefold.transfer.jsonl import draft_of, import_jsonl, line_of
+from fivefold.transfer.jsonl import draft_of, line_of, restore
 from fivefold.values.entities import extraction_of
 from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link
 from fivefold.values.serialize import Json, Value
 from fivefold.values.times import is_hash_of, utc_now
+from fivefold.writing.draft import Draft
 from fivefold.writing.extract import extractor
 from fivefold.writing.rebuild import rebuild
 from fivefold.writing.sessions import refresh_session
@@ -63,7 +65,8 @@ class Salvage(Value):
 class _Find:
     """The findings of one pass over a damaged file."""
 
-    lines: dict[int, Path] = field(default_factory=dict)
+    lines: dict[int, list[str]] = field(default_factory=dict)
+    """The memories of each namespace as exported lines; in no file, as the store may be encrypted."""
     ids: dict[int, set[str]] = field(default_factory=dict)
     lost: list[tuple[int, str | None, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -75,15 +78,18 @@ class _Part:
 
     name: str
     settings: str
-    lines: Path | None
+    lines: list[str]
     pin: str | None
 
 
-def salvage(source: str, target: str, *, embedder: str | Embedder | None = None, progress: bool = False) -> Salvage:
+def salvage(
+    source: str, target: str, *, embedder: str | Embedder | None = None, progress: bool = False, key: str | None = None
+) -> Salvage:
     """Bring every readable memory of a damaged SQLite file into a new store, and list what is lost.
 
     The damaged file is only read. Memories, links between them and settings come along; all that is derived is made
-    again. `embedder` is for namespaces whose own one cannot be loaded by its name.
+    again. `embedder` is for namespaces whose own one cannot be loaded by its name. The store of an encrypted file gets
+    the same key.
     """
     path, goal = Path(source), Path(target)
     if not path.is_file():
@@ -91,32 +97,35 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
     refuse_open_store(path)
     check_target(goal, replace=False)
     with temporary_folder(goal) as folder:
-        copy = folder / "damaged.db"
+        copy, new = folder / "damaged.db", folder / "store.db"
         for end in ("", "-wal"):
             if Path(source + end).exists():
                 shutil.copyfile(source + end, f"{copy}{end}")
         with plain_errors(source), closing(apsw.Connection(str(copy))) as connection:
+            key = unlock(connection, source, key) or None
             file = DamagedFile(connection)
-            found = _read(file, folder)
+            found = _read(file)
             named, pins = file.namespaces(), file.embedders()
-            for key in found.lines:
-                if key not in named:
-                    named[key] = (f"salvaged-{key}", "{}")
-                    found.notes.append(f"the name of a namespace is lost; its memories are in 'salvaged-{key}'")
-            parts = {key: _Part(*own, found.lines.get(key), pins.get(key)) for key, own in named.items()}
-            open_store(str(folder / "store.db")).close()
-            with connection_to(folder / "store.db") as new, transaction(new):
-                for table in file.carry(new):
+            for number in found.lines:
+                if number not in named:
+                    named[number] = (f"salvaged-{number}", "{}")
+                    found.notes.append(f"the name of a namespace is lost; its memories are in 'salvaged-{number}'")
+            parts = {
+                number: _Part(*own, found.lines.get(number, []), pins.get(number)) for number, own in named.items()
+            }
+            open_store(new, key).close()
+            with connection_to(new, key) as connected, transaction(connected):
+                for table in file.carry(connected):
                     found.notes.append(f"some rows of {table} are damaged and did not come along")
-        with closing(open_store(str(folder / "store.db"))) as store:
+        with closing(open_store(new, key)) as store:
             counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
-        move_into_place(folder / "store.db", goal, replace=False)
-    lost = tuple(LostMemory(parts[key].name if key in parts else None, id, why) for key, id, why in found.lost)
+        move_into_place(new, goal, replace=False)
+    lost = tuple(LostMemory(parts[number].name if number in parts else None, id, why) for number, id, why in found.lost)
     return Salvage(source, target, counts, lost, tuple(found.notes))
 
 
-def _read(file: DamagedFile, folder: Path) -> _Find:
-    """Write each sound memory as a line of JSON to a file of its namespace; a memory that is found twice comes once."""
+def _read(file: DamagedFile) -> _Find:
+    """Each sound memory as a line of JSON of its namespace; a memory that is found twice comes once."""
     found, links, known, sums = _Find(), file.links(), file.known(), file.sums()
     ids = {row: id for row, (_, id) in known.items() if isinstance(id, str)}
     faults: dict[tuple[int, str | None], str] = {}
@@ -137,9 +146,7 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
             faults.setdefault((row.namespace, row.id), f"its row is damaged: {error}")
             continue
         found.ids.setdefault(row.namespace, set()).add(line["id"])
-        path = found.lines.setdefault(row.namespace, folder / f"{len(found.lines)}.jsonl")
-        with path.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+        found.lines.setdefault(row.namespace, []).append(json.dumps(line, ensure_ascii=False))
         if doubt or without:
             left_out = f"it came along without {', '.join(without)}" if without else doubt
             found.notes.append(f"memory {row.id!r} was damaged: {left_out}")
@@ -192,9 +199,13 @@ def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list
         namespace.configure(json.loads(part.settings))
     except (ValueError, TypeError, AttributeError, FivefoldError):
         notes.append(f"the settings of {part.name!r} are lost; it has the defaults")
-    if part.lines is None:
+    if not part.lines:
         return 0
-    report = import_jsonl(namespace, part.lines, progress=progress)
+
+    def drafts() -> Iterator[Draft]:
+        return (draft_of(json.loads(line), "salvaged") for line in part.lines)
+
+    report = restore(namespace, drafts, progress=progress).build()
     with namespace.transaction(namespace.embedder()) as txn:
         for session in report.sessions:
             if txn.sessions.memory_row(session) is None:

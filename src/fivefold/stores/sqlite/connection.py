@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -15,6 +16,7 @@ import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError, StoreReplaced
 from fivefold.stores.sqlite import checksums, dialect
+from fivefold.stores.sqlite.encryption import unlock
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
 
@@ -67,8 +69,8 @@ _READ_CHECK_S = 0.05
 """Seconds for which reads rely on the last look at the files; every write looks again."""
 
 
-def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
-    """A connection that waits for others, checks foreign keys and knows vec0."""
+def connect(location: str, *, read_only: bool = False, create: bool = False, key: str | None = None) -> apsw.Connection:
+    """A connection that waits for others, checks foreign keys, knows vec0 and has the key of an encrypted file."""
     if read_only:
         # Without a log nothing can change while we read; with one, SQLite must read that too.
         how = "mode=ro" if _has_log(location) else "immutable=1"
@@ -78,6 +80,7 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
         create_flag = apsw.SQLITE_OPEN_CREATE if create or location == ":memory:" else 0
         connection = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READWRITE | create_flag)
     connection.set_busy_timeout(BUSY_MS)
+    unlock(connection, location, key)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     connection.enable_load_extension(False)
@@ -200,15 +203,18 @@ class Lease:
 
 
 class Connections:
-    def __init__(self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None]) -> None:
+    def __init__(
+        self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None], key: str | None = None
+    ) -> None:
         self.location = location
+        self.connect: Callable[[], apsw.Connection] = partial(connect, location, read_only=read_only, key=key)
         self.read_only = read_only
         self.in_memory: bool = location == ":memory:"
         self.closed: bool = False
         self._process = os.getpid()
         self._writing = threading.RLock()
         self._prepare = prepare
-        self._writer = connect(location, read_only=read_only)
+        self._writer = self.connect()
         prepare(self._writer)
         self._idle: list[apsw.Connection] = []
         self._made = self._waiting = 0
@@ -279,7 +285,7 @@ class Connections:
 
     def _new_reader(self) -> apsw.Connection:
         with plain_errors(self.location):
-            connection = connect(self.location, read_only=self.read_only)
+            connection = self.connect()
             self._prepare(connection)
         self._all.append(connection)
         self._made += 1

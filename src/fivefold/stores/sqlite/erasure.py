@@ -6,13 +6,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import apsw
 
+from fivefold.stores.sqlite.encryption import is_encrypted
 from fivefold.values.reports import Erasure
 from fivefold.values.times import utc_now
 
@@ -128,8 +129,9 @@ _log = logging.getLogger("fivefold")
 class LogErasure:
     """Empties the log of one file. No attempt waits while it has the lock that writers need."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, connect: Callable[[], apsw.Connection]) -> None:
         self._location = location
+        self._connect = connect
         self._lock = threading.Lock()
         self._since: datetime | None = None
         self._ended = threading.Event()
@@ -183,11 +185,14 @@ class LogErasure:
     def _attempt(self) -> bool:
         """A first pass copies pages while writers go on, so that the second needs their lock for a moment only."""
         try:
-            with closing(apsw.Connection(self._location, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            with closing(self._connect()) as connection:
+                connection.set_busy_timeout(0)
+                if is_encrypted(connection):
+                    connection.execute("VACUUM")  # a page written in place could be torn, and then not be decrypted
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
                     return False
-                return clear_remains(connection, self._location)
+                return is_encrypted(connection) or clear_remains(connection, self._location)
         except (apsw.Error, OSError) as error:
             _log.debug("the write-ahead log could not be emptied yet: %s", error)
             return False

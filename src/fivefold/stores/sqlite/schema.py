@@ -20,6 +20,7 @@ from fivefold.stores.atomic_files import delete_leftovers, move_into_place, temp
 from fivefold.stores.sql.scope import stored_labels
 from fivefold.stores.sqlite import checksums, postings
 from fivefold.stores.sqlite.dialect import rows
+from fivefold.stores.sqlite.encryption import unlock
 from fivefold.stores.tables import migrations_of
 from fivefold.values.reports import Finding
 
@@ -72,7 +73,7 @@ KEPT_DAYS = 30
 """Number of days that a copy stays. It has all memories of its time, also those that were forgotten since."""
 
 
-def make_copy(location: str, version: int) -> Path:
+def make_copy(location: str, version: int, key: str | None = None) -> Path:
     """Copy the file before its schema changes; the copy has its name once it is whole, an older one stays."""
     target, number = Path(f"{location}.v{version}.bak"), 1
     while target.exists():
@@ -81,7 +82,7 @@ def make_copy(location: str, version: int) -> Path:
     with temporary_folder(target) as folder:
         copy = folder / "store.db"
         copy.touch(mode=0o600)
-        _copy_pages(location, str(copy))
+        _copy_pages(location, str(copy), key)
         os.chmod(copy, _mode(Path(location)))
         move_into_place(copy, target, replace=False)
     return target
@@ -126,14 +127,15 @@ def check_copies(location: str) -> Iterator[Finding]:
     yield Finding("copies of upgrades", True, f"{names}: {advice}")
 
 
-def _copy_pages(location: str, copy: str) -> None:
+def _copy_pages(location: str, copy: str, key: str | None) -> None:
     with (
         closing(apsw.Connection(location, flags=apsw.SQLITE_OPEN_READONLY)) as source,
         closing(apsw.Connection(copy)) as goal,
-        goal.backup("main", source, "main") as backup,
     ):
-        while not backup.done:
-            backup.step(1000)
+        unlock(goal, copy, unlock(source, location, key))
+        with goal.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(1000)
 
 
 def _files_of(location: str) -> list[Path]:
@@ -167,7 +169,9 @@ def migrations() -> tuple[tuple[int, str], ...]:
     return migrations_of("fivefold.stores.sqlite")
 
 
-def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]]) -> None:
+def migrate(
+    connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]], key: str | None = None
+) -> None:
     """Bring the file to the newest version, or say why that cannot be."""
     newest = steps[-1][0]
     with connection:  # one look, so that another process's migration is seen whole or not at all
@@ -177,7 +181,7 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
     try:
         version = version_of(connection, location, newest)
         if 0 < version < newest and location != ":memory:":
-            make_copy(location, version)
+            make_copy(location, version, key)
         _offer_labels(connection)
         for number, sql in steps:
             if number > version:
@@ -219,7 +223,7 @@ def wrong_places(connection: apsw.Connection) -> list[int]:
         return []
     header = connection.read("main", 0, 0, 100)[1]
     version = int(connection.pragma("user_version")).to_bytes(4, "big")
-    fields = {0: b"SQLite format 3\0\x10\0", 20: b"\0\x40\x20\x20", 44: (4).to_bytes(4, "big"), **_ZEROS}
+    fields = {0: b"SQLite format 3\0\x10\0", 21: b"\x40\x20\x20", 44: (4).to_bytes(4, "big"), **_ZEROS}
     fields |= {56: (1).to_bytes(4, "big"), 60: version, 68: APPLICATION_ID.to_bytes(4, "big")}
     return [place for place, field in sorted(fields.items()) if header[place : place + len(field)] != field]
 

@@ -36,6 +36,14 @@ from fivefold.stores.sqlite.connection import (
 )
 from fivefold.stores.sqlite.damage import check
 from fivefold.stores.sqlite.dialect import SqliteTransaction, reserve, table_of
+from fivefold.stores.sqlite.encryption import (
+    KEY_VARIABLE,
+    MissingLibrary,
+    can_encrypt,
+    checked_key,
+    is_encrypted,
+    library,
+)
 from fivefold.stores.sqlite.erasure import LogErasure
 from fivefold.stores.sqlite.lexical import PostingCache, SqliteLexemeWriter
 from fivefold.stores.sqlite.schema import check_copies, migrate, migrations, remove_copies, tidy, version_of
@@ -83,14 +91,19 @@ _log = logging.getLogger("fivefold")
 class SqliteStore:
     """A fivefold file. Making one creates the file, or brings an older one up to date."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, key: str | None = None) -> None:
+        if key is not None:
+            checked_key(key)
         self.location: str = location if location == ":memory:" else os.path.abspath(location)
-        self.read_only: bool = _prepare(self.location)
+        self.read_only: bool = _prepare(self.location, key)
         self.vector_cache: VectorCache = VectorCache()
         self.token_cache: TokenCache = TokenCache()
         with plain_errors(self.location):
             self.connections: Connections = Connections(
-                self.location, read_only=self.read_only, prepare=partial(offer_nearest, cache=self.vector_cache)
+                self.location,
+                read_only=self.read_only,
+                prepare=partial(offer_nearest, cache=self.vector_cache),
+                key=key,
             )
         self.vector_cache.build = CodeBuilder(self.connections).begin
         version = newest = migrations()[-1][0]
@@ -112,7 +125,7 @@ class SqliteStore:
             self.connections, self.vector_cache, self.token_cache, PostingCache(), self.recalls, self.key_of, self.size
         )
         self._logging: apsw.Connection | None = None
-        self._erasure = LogErasure(self.location)
+        self._erasure = LogErasure(self.location, self.connections.connect)
 
     def reader(self, namespace: str) -> Reader:
         return reader_of(self._file, namespace)
@@ -212,14 +225,20 @@ class SqliteStore:
                 yield from check(connection, key)
             return
         with plain_errors(self.location):
-            connection = connect(self.location, read_only=self.read_only)
+            connection = self.connections.connect()
             try:
                 yield from check(connection, key)
             finally:
                 connection.close()
         yield from check_copies(self.location)
+        yield self._encryption()
         if not self.erasure().complete:
             yield Finding("erasure", True, self.erasure().detail)
+
+    def _encryption(self) -> Finding:
+        with self.connections.reader() as connection:
+            how = "every page is encrypted" if is_encrypted(connection) else "the file is not encrypted"
+        return Finding("encryption", True, f"{how}; the library is {library()}")
 
     def close(self) -> None:
         if not self.connections.closed:
@@ -240,7 +259,7 @@ class SqliteStore:
                 return True
             self.connections.check_files()
             if self._logging is None:
-                self._logging = connect(self.location)
+                self._logging = self.connections.connect()
                 self._logging.execute("PRAGMA synchronous = NORMAL")
             self._logging.set_busy_timeout(patience_ms)
             with transaction(self._logging):
@@ -285,7 +304,20 @@ def _write_log(connection: apsw.Connection, recalls: dict[int, list[LoggedRow]])
             write_rows(SqliteTransaction(connection, key), of_namespace)
 
 
-def _prepare(location: str) -> bool:
+def _make(location: str, key: str | None) -> None:
+    """Bring the file to the newest schema; once more if another process has just made it, encrypted by another salt."""
+    is_new = os.path.getsize(location) == 0
+    try:
+        with closing(connect(location, create=True, key=key)) as connection:
+            migrate(connection, location, migrations(), key)
+            make_durable(connection)
+    except apsw.NotADBError:
+        if not is_new:
+            raise
+        _make(location, key)
+
+
+def _prepare(location: str, key: str | None) -> bool:
     """Create or migrate the file; true when it can only be read."""
     if location == ":memory:":
         return False
@@ -296,6 +328,8 @@ def _prepare(location: str) -> bool:
         if not path.parent.exists():
             raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
         exists = path.exists()
+        if not exists and (key or os.environ.get(KEY_VARIABLE)) and not can_encrypt():
+            raise MissingLibrary()
         if not exists:  # memories are private; the files SQLite adds take the same mode
             with suppress(FileExistsError):  # a file that appeared meanwhile is not opened
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
@@ -305,13 +339,11 @@ def _prepare(location: str) -> bool:
         return True
     with plain_errors(location):
         try:
-            with closing(connect(location, create=True)) as connection:
-                migrate(connection, location, migrations())
-                make_durable(connection)
+            _make(location, key)
         except (apsw.FullError, apsw.IOError) as error:
             if not is_full(error) or not exists:
                 raise
-            with closing(connect(location, read_only=True)) as connection:
+            with closing(connect(location, read_only=True, key=key)) as connection:
                 if int(connection.pragma("user_version")) == 0:  # its making was cut off: there is nothing to read
                     raise error from None
             _log.warning("the disk holding %r is full: the store is opened to read only", location)
