@@ -46,8 +46,9 @@ def test_a_new_file_has_every_hook(agent: Agent, tmp_path: Path) -> None:
         assert config["version"] == 1
         assert config["hooks"]["stop"][0]["command"] == command(agent, "stop", STATE)
     else:
-        (group,) = config["hooks"]["Stop"]
-        assert group == {"hooks": [{"type": "command", "command": command(agent, "Stop", STATE), "timeout": 5}]}
+        event, timeout = ("AfterAgent", 5_000) if agent.name == "gemini-cli" else ("Stop", 5)
+        (group,) = config["hooks"][event]
+        assert group == {"hooks": [{"type": "command", "command": command(agent, event, STATE), "timeout": timeout}]}
 
 
 def test_installing_again_changes_nothing(agent: Agent, tmp_path: Path) -> None:

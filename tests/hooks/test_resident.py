@@ -18,10 +18,10 @@ from tests.support.hook_events import Hooks, new_hooks, wait_for
 
 pytestmark = pytest.mark.slow
 
-START = {"claude-code": "SessionStart", "codex": "SessionStart", "cursor": "sessionStart"}
-STOP = {"claude-code": "Stop", "codex": "Stop", "cursor": "stop"}
-COMPACT = {"claude-code": "PreCompact", "codex": "PreCompact", "cursor": "preCompact"}
-TURNS = {"claude-code": 3, "codex": 2, "cursor": 5}
+START = {"claude-code": "SessionStart", "codex": "SessionStart", "cursor": "sessionStart", "gemini-cli": "SessionStart"}
+STOP = {"claude-code": "Stop", "codex": "Stop", "cursor": "stop", "gemini-cli": "AfterAgent"}
+COMPACT = {"claude-code": "PreCompact", "codex": "PreCompact", "cursor": "preCompact", "gemini-cli": "PreCompress"}
+TURNS = {"claude-code": 3, "codex": 2, "cursor": 5, "gemini-cli": 2}
 OTHER = "an-other-session"
 
 
@@ -79,18 +79,21 @@ def test_a_session_begins_with_a_block(filled: Hooks, agent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "prompt", "answer"),
+    ("agent", "event", "prompt", "answer"),
     [
-        ("claude-code", "When do we deploy the shop?", "We deploy the shop on Fridays"),
-        ("codex", "What renders the invoices?", "rendered with WeasyPrint"),
+        ("claude-code", "UserPromptSubmit", "When do we deploy the shop?", "We deploy the shop on Fridays"),
+        ("codex", "UserPromptSubmit", "What renders the invoices?", "rendered with WeasyPrint"),
+        ("gemini-cli", "BeforeAgent", "Which queue sends the mails?", "queue named sparrow"),
     ],
 )
-def test_a_prompt_recalls_what_other_sessions_said(filled: Hooks, agent: str, prompt: str, answer: str) -> None:
-    done = filled.run(agent, "UserPromptSubmit", prompt=prompt, session_id=OTHER)
-    assert json.loads(done.output)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+def test_a_prompt_recalls_what_other_sessions_said(
+    filled: Hooks, agent: str, event: str, prompt: str, answer: str
+) -> None:
+    done = filled.run(agent, event, prompt=prompt, session_id=OTHER)
+    assert json.loads(done.output)["hookSpecificOutput"]["hookEventName"] == event
     assert answer in done.context
-    own = json.loads(filled.payload(agent, "UserPromptSubmit"))["session_id"]
-    again = filled.run(agent, "UserPromptSubmit", prompt=prompt, session_id=own)
+    own = json.loads(filled.payload(agent, event))["session_id"]
+    again = filled.run(agent, event, prompt=prompt, session_id=own)
     assert answer not in again.context, "its own session knows it already"
 
 

@@ -18,7 +18,7 @@ from fivefold.hooks.state import HookSettings, State
 
 DATA = Path(__file__).parents[1] / "data" / "coding_agents"
 LONG_MS = "60000"
-VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "FIVEFOLD_STORE", "FIVEFOLD_HOME")
+VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR", "FIVEFOLD_STORE", "FIVEFOLD_HOME")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,9 @@ RETRY = "retry"
 
 @app.command()
 def hook(
-    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor; or retry, to store waiting turns")],
+    agent: Annotated[
+        str, typer.Argument(help="claude-code, codex, cursor or gemini-cli; or retry, to store waiting turns")
+    ],
     action: Annotated[str, typer.Argument(help="install, uninstall or status")] = "",
     project: Annotated[
         bool, typer.Option("--project", help="Configure the project in this folder instead of the user")

@@ -32,8 +32,8 @@ def import_(
         str,
         typer.Option(
             "--from",
-            help="auto, chatgpt, claude, mem0, langchain, markdown, messages, claude-code, codex, cursor, jsonl or "
-            "export",
+            help="auto, chatgpt, claude, mem0, langchain, markdown, messages, claude-code, codex, cursor, "
+            "gemini-cli, jsonl or export",
         ),
     ] = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be stored")] = False,

@@ -10,7 +10,7 @@ from fivefold.errors import InvalidInput
 from fivefold.values.serialize import Json
 
 TIMEOUT_S = 5
-"""After which an agent gives up on a hook; it ends long before."""
+"""Seconds after which an agent gives up on a hook; it ends long before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Agent:
     events: tuple[str, ...]
     grouped: bool
     """True if an event has groups, each with a list of hooks; false for a plain list of hooks."""
+    timeout: int = TIMEOUT_S
+    """The time limit of a hook in the unit of the agent."""
 
     def config_file(self, project: Path | None = None) -> Path:
         """The file with the hooks of the user, or of a project."""
@@ -39,8 +41,8 @@ class Agent:
     def entry(self, command: str) -> Json:
         """The entry in the list of an event."""
         if not self.grouped:
-            return {"command": command, "timeout": TIMEOUT_S}
-        hook = {"type": "command", "command": command, "timeout": TIMEOUT_S}
+            return {"command": command, "timeout": self.timeout}
+        hook = {"type": "command", "command": command, "timeout": self.timeout}
         return {"hooks": [hook]}
 
 
@@ -84,6 +86,17 @@ AGENTS = {
                 "sessionEnd",
             ),
             False,
+        ),
+        Agent(
+            "gemini-cli",
+            "Gemini CLI",
+            ".gemini",
+            "settings.json",
+            "settings.json",
+            None,
+            ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+            True,
+            1_000 * TIMEOUT_S,
         ),
     )
 }

@@ -34,13 +34,13 @@ SEALED, SEND_S = "sealed", 2.0
 STARTING = {"SessionStart": "additionalContext", "sessionStart": "additional_context"}
 """Events that get the block of a session, and the field in which each agent takes it."""
 
-ASKING = ("UserPromptSubmit",)
+ASKING = ("UserPromptSubmit", "BeforeAgent")
 """Events that wait for an answer."""
 
 KEEPING, TAKING = "beforeSubmitPrompt", "postToolUse"
 """Cursor takes nothing at a prompt, so that the answer is kept until the agent has used a tool."""
 
-PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "cursor": "CURSOR_PROJECT_DIR"}
+PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "cursor": "CURSOR_PROJECT_DIR", "gemini-cli": "GEMINI_PROJECT_DIR"}
 """The variable in which an agent names the project; the others run hooks in its folder."""
 
 

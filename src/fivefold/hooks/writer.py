@@ -21,7 +21,7 @@ from fivefold.values.serialize import Json, Value
 from fivefold.values.validate import require_object
 from fivefold.writing.messages import MessageReader
 
-CARRYING = ("UserPromptSubmit", "Stop", "beforeSubmitPrompt", "afterAgentResponse", "notify")
+CARRYING = ("UserPromptSubmit", "Stop", "beforeSubmitPrompt", "afterAgentResponse", "AfterAgent", "notify")
 """Events with content of their own if there is no transcript."""
 
 _SESSIONS = ("session_id", "conversation_id", "thread-id", "thread_id")
@@ -147,7 +147,7 @@ class SpoolWriter:
             raise InvalidInput(f"the agent {event.agent!r} is unknown")
         payload = payload_of(event.data)
         transcript = payload.get("transcript_path")
-        if isinstance(transcript, str) and transcript:
+        if isinstance(transcript, str) and transcript.endswith(".jsonl"):  # an older Gemini CLI writes another form
             return self._store_transcript(event, payload, kind, Path(transcript))
         spoken = _spoken(event, payload)
         if event.name in CARRYING and not spoken:
@@ -189,7 +189,10 @@ class SpoolWriter:
 def _spoken(event: Event, payload: Json) -> list[Json]:
     """The turns in the payload itself, if the agent writes no transcript."""
     at = event.at.isoformat()
-    texts = {"user": payload.get("prompt"), "assistant": payload.get("text", payload.get("last_assistant_message"))}
+    texts = {
+        "user": payload.get("prompt"),
+        "assistant": _first(payload, "text", "last_assistant_message", "prompt_response"),
+    }
     if payload.get("type") == "agent-turn-complete":
         asked = payload.get("input-messages")
         texts = {
@@ -201,6 +204,10 @@ def _spoken(event: Event, payload: Json) -> list[Json]:
         for role, text in texts.items()
         if isinstance(text, str) and text.strip()
     ]
+
+
+def _first(payload: Json, *names: str) -> object:
+    return next((payload[name] for name in names if payload.get(name) is not None), None)
 
 
 def _read_plain(path: Path) -> bytes:

@@ -32,6 +32,10 @@ TALKS = {
         ("user", "Thanks."),
         ("user", "Thanks."),
     ],
+    "gemini-cli": [
+        ("user", "Which queue sends the mails?"),
+        ("assistant", "The mails go out through the queue named sparrow."),
+    ],
 }
 LEFT_OUT = {
     "claude-code": {
@@ -50,6 +54,7 @@ LEFT_OUT = {
         "results of tools": 1,
     },
     "cursor": {"calls of tools": 1},
+    "gemini-cli": {"calls of tools": 1},
 }
 
 

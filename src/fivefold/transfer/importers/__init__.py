@@ -58,6 +58,7 @@ Format = Literal[
     "claude-code",
     "codex",
     "cursor",
+    "gemini-cli",
     "jsonl",
     "export",
 ]

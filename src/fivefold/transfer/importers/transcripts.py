@@ -173,7 +173,36 @@ class Cursor(TranscriptFormat):
         return {"type": "text", "text": "\n".join(found)} if found else part
 
 
-_FORMATS: tuple[TranscriptFormat, ...] = (ClaudeCode(), Codex(), Cursor())
+class GeminiCli(TranscriptFormat):
+    """A message in each line, with an id and a time, written again when it grows; the first line names the session."""
+
+    source: str = "gemini-cli"
+    label: str = "transcripts of Gemini CLI"
+    resumes: bool = True
+    _inserted = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
+    """Text that hooks add to a prompt, such as memories."""
+
+    def is_line(self, line: Json) -> bool:
+        return isinstance(line.get("sessionId"), str) and "projectHash" in line
+
+    def message_of(self, line: Json, log: ImportLog) -> Json | None:
+        role = {"user": "user", "gemini": "assistant"}.get(str(line.get("type")))
+        if role is None:
+            return None
+        content = line.get("displayContent") or line.get("content")
+        parts = content if isinstance(content, list) else [content]
+        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        text = self._inserted.sub("", "\n".join(part for part in texts if isinstance(part, str))).strip()
+        log.left_out["calls of tools"] += len(line.get("toolCalls") or ())
+        return (
+            {"role": role, "content": text, "id": line.get("id"), "timestamp": line.get("timestamp")} if text else None
+        )
+
+    def session_of(self, line: Json) -> str | None:
+        return line["sessionId"] if self.is_line(line) else None
+
+
+_FORMATS: tuple[TranscriptFormat, ...] = (ClaudeCode(), Codex(), Cursor(), GeminiCli())
 TRANSCRIPTS = {known.source: known for known in _FORMATS}
 
 MAX_LINE = 50_000_000
@@ -212,7 +241,8 @@ def read_part(stream: BinaryIO, kind: TranscriptFormat, log: ImportLog, start: i
         message = kind.message_of(data, log)
         if message is not None:
             messages.append(message)
-    return TranscriptPart(messages, session, end)
+    latest = {message.get("id") or number: message for number, message in enumerate(messages)}
+    return TranscriptPart(list(latest.values()), session, end)  # Gemini CLI writes a message again when it grows
 
 
 def session_id(source: str, session: str) -> str:
