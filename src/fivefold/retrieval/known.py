@@ -27,7 +27,7 @@ from fivefold.values.known import HIDDEN, SECTIONS, Changes, Fact, Profile, Reca
 from fivefold.values.memory import Memory, origin_of
 from fivefold.values.recall import Hit, Recall
 from fivefold.writing.draft import index_entry
-from fivefold.writing.extract.facts import clauses
+from fivefold.writing.extract.facts import clauses, weights_of
 
 UNREAD = "unread facts"
 """The learned value that says up to which row the facts of older memories were read; none when all were."""
@@ -55,11 +55,6 @@ MIN_WEIGHT = 0.2
 
 LINE_TOKENS = 4
 """Tokens that a line costs besides its own, so that a short one does not win by being short."""
-
-BY_WEIGHT, BY_NEWS, BY_LINK, BY_LINKS, BY_AGE = 0.7, 0.65, -0.7, -0.25, 0.6
-BY_COMMON, BY_COMPANY, BY_ASSISTANT, BIAS = -0.4, 0.4, -0.5, -0.6
-"""Weights of a line: its own weight, if it replaced something, if something likely replaced it and how much, its age
-among all memories, if its words are common, its neighbours, and if an assistant said it. Four lives chose them."""
 
 _CONSTRAINT = late_pattern(
     r"\b(?:allerg\w+|intoleran\w+|vegan|vegetarian|veggie|coeliac|celiac|halal|kosher|gluten|lactose|never"
@@ -173,28 +168,15 @@ def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
 def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple[list[_Line], list[_Line]]:
     """The lines that hold, and those that held before."""
     older, newer = _links(reader, reader.memories.successions(sorted({fact.row for fact in stored})))
-    span = reader.memories.event_span()
     words = [frozenset(lexemes(fact.text)) for fact in stored]
-    common = Counter(word for each in words for word in each)
-    company = Counter(fact.row for fact in stored)
+    weights = weights_of("lines")
     lines: list[_Line] = []
     earlier: list[_Line] = []
-    for fact, own in zip(stored, words, strict=True):
-        chances = [] if fact.pinned else [link.chance for link in newer.get(fact.row, ())]
-        news = max((link.chance for link in older.get(fact.row, ())), default=0.0)
-        age = _place(fact.event_at, span)
-        value = _sigmoid(
-            BY_WEIGHT * math.log(max(fact.weight, 0.01) / max(1 - fact.weight, 0.01))
-            + BY_NEWS * news
-            + BY_LINK * max(chances, default=0.0)
-            + BY_LINKS * min(3, len(chances))
-            + BY_AGE * age
-            + BY_COMMON * (sum(math.log(common[word]) for word in own) / len(own) if own else 0.0)
-            + BY_COMPANY * company[fact.row] / 3
-            + BY_ASSISTANT * (origin_of(fact.speaker) != "user")
-            + BIAS
-        )
-        chance = math.prod(1 - each for each in chances)
+    for fact, own, marks in zip(
+        stored, words, line_marks(stored, words, older, newer, reader.memories.event_span()), strict=True
+    ):
+        value = 1 / (1 + math.exp(-sum([weights[name] * each for name, each in marks.items()])))
+        chance = math.prod(1 - link.chance for link in newer.get(fact.row, ()) if not fact.pinned)
         ended = fact.valid_to is not None and fact.valid_to <= now
         line = _Line(fact, own, 0.0 if ended else chance, 1.0 if fact.pinned else value)
         stale = ended or (chance < ENDED_CHANCE and not _DIET.search(fact.text))
@@ -202,14 +184,46 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
     return lines, earlier
 
 
+_Links = dict[int, list[Succession]]
+
+
+def line_marks(
+    stored: Sequence[StoredFact],
+    words: Sequence[frozenset[str]],
+    older: _Links,
+    newer: _Links,
+    span: tuple[datetime, datetime] | None,
+) -> Iterator[dict[str, float]]:
+    """The marks of lines among all others, by which their worth is known; training/facts fitted the weights."""
+    company = Counter(fact.row for fact in stored)
+    rows_of: dict[str, set[int]] = {}
+    for fact, own in zip(stored, words, strict=True):
+        for word in own:
+            rows_of.setdefault(word, set()).add(fact.row)
+    for fact, own in zip(stored, words, strict=True):
+        chances = [] if fact.pinned else [link.chance for link in newer.get(fact.row, ())]
+        size = max(1, len(own))
+        yield {
+            "bias": 1.0,
+            "weight": math.log(max(fact.weight, 0.01) / max(1 - fact.weight, 0.01)),
+            "news": max((link.chance for link in older.get(fact.row, ())), default=0.0),
+            "link": max(chances, default=0.0),
+            "links": min(3, len(chances)),
+            "age": _place(fact.event_at, span) ** 2,
+            "shared": sum(len(rows_of[word]) > 2 for word in own) / size,
+            "company": company[fact.row] / 3,
+            "assistant": float(origin_of(fact.speaker) != "user"),
+        }
+
+
 def _links(
     reader: Reader, successions: Sequence[Succession]
-) -> tuple[dict[int, list[Succession]], dict[int, list[Succession]]]:
+) -> tuple[_Links, _Links]:
     """The memories that each memory replaced, and those that replaced it; who is trusted less replaces nothing."""
     trust = settings_of(reader.admin.settings()).trust
     successions = [link for link in successions if trust(link.newer_origin) >= trust(link.older_origin)]
-    older: dict[int, list[Succession]] = {}
-    newer: dict[int, list[Succession]] = {}
+    older: _Links = {}
+    newer: _Links = {}
     for link in successions:
         older.setdefault(link.newer, []).append(link)
         newer.setdefault(link.older, []).append(link)
@@ -221,10 +235,6 @@ def _place(at: datetime, span: tuple[datetime, datetime] | None) -> float:
     if span is None or span[0] == span[1]:
         return 1.0
     return (at - span[0]) / (span[1] - span[0])
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value))
 
 
 def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:

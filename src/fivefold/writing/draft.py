@@ -50,7 +50,7 @@ def index_entry(
         content_lexemes=content,
         vectors=vectors.fields,
         passages=vectors.passages,
-        facts=() if memory.kind == "session" else facts(memory.content[:MAX_EXTRACTED], memory.speaker),
+        facts=() if memory.kind == "session" else facts(memory.content[:MAX_EXTRACTED], memory.speaker, memory.type),
     )
 
 

@@ -40,6 +40,26 @@ _REPLY = late_pattern(
 )
 _PAST = late_pattern(rf"\b(?:{IRREGULAR_PAST}|had|was|were|[a-z]{{3,}}ed)\b", re.I)
 _NUMBERED = late_pattern(r"\d")
+_BEGINS = late_pattern(
+    r"(?:I(?:['’]\w+)?|we|he|she|it|it['’]s|they|my|our|his|her|the|there|this|that|no|not|never|always|every"
+    r"|[A-ZÀ-Þ]\w*)\b"
+)
+_FINE = late_pattern(
+    r";\s+|\s+[–—-]\s+|:\s+|\s+\((?=\w{2,}[^)]{10,}\))"
+    r"|,?\s+(?=(?:but|because|so that|which|who|while|though|although|since when|where)\s)|,\s+(?=(?:and|so|then|or)\s)"
+    r"|,\s+(?=(?:i|i['’]\w+|we|we're|he|he's|she|she's|it|it's|they|they're|you|there|there's|that's|this|his|her|my|our"
+    r"|their|the|an?|no|not|from|until|till|since|with|for|on|at|every|starts?|ends?|named|called)\b)",
+    re.I,
+)
+_PART = late_pattern(
+    r",\s+|:\s+|\s+(?=(?:and|but|because|so that|which|who|while|though|although|where|when|if|before|after|until)\s)",
+    re.I,
+)
+_TELLING = frozenset(("who", "home", "work", "people", "health", "things", "habits", "tastes", "projects", "numeral"))
+"""Groups of words of which a part of a line must have one, or a name or a figure."""
+
+MIN_LINE = 3
+"""Words of a line."""
 
 
 @cache
@@ -56,8 +76,9 @@ def _sections_of() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _weights() -> dict[str, float]:
-    rows = (line.split() for line in phrase_lines("fivefold.writing.extract", "data/fact_weights.txt")["weights"])
+def weights_of(kind: str) -> dict[str, float]:
+    """The fitted weights of the marks of a clause, of its words, or of the marks of a line among others."""
+    rows = (line.split() for line in phrase_lines("fivefold.writing.extract", "data/fact_weights.txt")[kind])
     return {name: float(weight) for name, weight in rows}
 
 
@@ -91,24 +112,60 @@ def _split(text: str, start: int, end: int, breaks: re.Pattern[str]) -> Iterator
         yield begin, end
 
 
-def _words(clause: str) -> list[str]:
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """The clauses of a text, shorter than those of `clauses`, without parts at their ends that tell nothing."""
+    for start, end in _split(text, 0, len(text), _SENTENCE):
+        for first, last in _split(text, start, end, _FINE):
+            lead = _LEAD.match(text, first, last)
+            begin = lead.end() if lead and last - lead.end() >= MIN_CLAUSE else first
+            while last > begin and text[last - 1] in " .;,!\n":
+                last -= 1
+            if last > begin:
+                yield _trimmed(text, begin, last)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the parts at its ends that have no name, no figure and no word of a section."""
+    breaks = [(match.start(), match.end()) for match in _PART.finditer(text, start, end)]
+    if not breaks:
+        return start, end
+    first, last = start, end
+    while breaks and not _tells(text[breaks[-1][1] : last], inside=True):
+        last = breaks.pop()[0]
+    while breaks and _BEGINS.match(text, breaks[0][1]) and not _tells(text[first : breaks[0][0]], inside=first > start):
+        first = breaks.pop(0)[1]
+    return (first, last) if len(_WORD.findall(text, first, last)) >= MIN_LINE else (start, end)
+
+
+def _tells(part: str, inside: bool) -> bool:
+    """True if a part of a clause has a name, a figure or a word of a section; `inside` it a first capital is a name."""
+    groups = _sections_of()
+    if _NUMBERED.search(part) or _NAME.search(part) or (inside and part[:1].isupper() and part[1:2].islower()):
+        return True
+    return any(not _TELLING.isdisjoint(groups.get(word, ())) for word in words_of(part))
+
+
+def words_of(clause: str) -> list[str]:
     if clause.isascii():
         return _WORD.findall(clause.lower())
     return [word.casefold().replace("’", "'") for word in _WORD.findall(clause)]
 
 
-def features(clause: str, speaker: str | None, opens: bool) -> dict[str, float]:
-    """The marks of a clause that its weight is a sum of."""
+def features(text: str, start: int, end: int, speaker: str | None, type: str, place: int) -> dict[str, float]:
+    """The marks of a clause that its weight is a sum of; `type` is that of the memory, `place` its number in the text."""
+    clause = text[start:end]
     groups = _sections_of()
-    words = _words(clause)
+    words = words_of(clause)
     found: dict[str, float] = {}
     for word in words:
         for name in groups.get(word, ()):
             found[name] = 2.0 if name in found else 1.0
-    if not given_names().keys().isdisjoint(words):
+    unique = set(words)
+    if not given_names().keys().isdisjoint(unique):
         found["given"] = 1.0
-    if _NAME.search(clause):
+    if names := len(_NAME.findall(clause)):
         found["name"] = 1.0
+        found["names"] = min(3.0, names)
     numbered = _NUMBERED.search(clause) is not None
     if (numbered or "@" in clause) and _CODE.search(clause):
         found["code"] = 1.0
@@ -116,32 +173,51 @@ def features(clause: str, speaker: str | None, opens: bool) -> dict[str, float]:
         found["number"] = 1.0
     if _PAST.search(clause):
         found["past"] = 1.0
-    if clause.endswith("?"):
-        found["asks"] = 1.0
-    if opens:
+    if place == 0:
         found["opens"] = 1.0
-    if not {"i", "my", "i'm", "me", "we", "our", "user"}.isdisjoint(words):
+    if not _OWN.isdisjoint(unique):
         found["own"] = 1.0
-    if is_assistant(speaker) and _REPLY.search(clause):
-        found["reply"] = 1.0
+        if not _OURS.isdisjoint(unique) and not _HOLDS.isdisjoint(unique):
+            found["own_state"] = 1.0
+    if is_assistant(speaker):
+        found["assistant"] = 1.0
+        if _REPLY.search(clause):
+            found["reply"] = 1.0
+    if text[end : end + 1] == "!":
+        found["exclaims"] = 1.0
+    if commas := clause.count(","):
+        found["commas"] = min(3.0, commas)
+    if not _QUOTES.isdisjoint(clause):
+        found["quotes"] = 1.0
     found["length"] = min(2.0, len(words) / 12)
-    if len(words) < 4:
+    found["later"] = min(1.0, place / 5)
+    found["text"] = min(2.0, len(text) / 200)
+    if len(words) <= MIN_LINE:
         found["short"] = 1.0
+    found[f"type_{type}"] = 1.0
     return found
 
 
-def facts(text: str, speaker: str | None) -> tuple[FactSpan, ...]:
+_OWN = frozenset(("i", "my", "i'm", "me", "we", "our", "user"))
+_OURS = frozenset(("my", "our", "i'm"))
+_HOLDS = frozenset(("is", "are", "has", "lives", "works", "i'm"))
+_QUOTES = frozenset("\"«»“”")
+
+
+def facts(text: str, speaker: str | None, type: str = "fact") -> tuple[FactSpan, ...]:
     """The clauses of a text that may stand in a profile."""
-    weights = _weights()
+    of_marks, of_words = weights_of("marks"), weights_of("words")
     found: list[FactSpan] = []
-    for place, (start, end) in enumerate(clauses(text)):
+    for place, (start, end) in enumerate(lines(text)):
         if len(found) == MAX_FACTS:
             break
-        marks = features(text[start:end], speaker, place == 0)
-        total = weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in marks.items())
-        if marks.get("asks") or (weight := 1 / (1 + math.exp(-total))) < MIN_WEIGHT:
+        if text[end : end + 1] == "?" or text[end - 1] == "?":
             continue
-        found.append(FactSpan(start, _end(text, start, end), _section(marks), round(weight, 2)))
+        marks = features(text, start, end, speaker, type, place)
+        total = of_marks["bias"] + sum([of_marks.get(name, 0.0) * value for name, value in marks.items()])
+        total += sum([of_words.get(word, 0.0) for word in set(words_of(text[start:end]))])
+        if (weight := 1 / (1 + math.exp(-total))) >= MIN_WEIGHT:
+            found.append(FactSpan(start, _end(text, start, end), _section(marks), round(weight, 2)))
     return tuple(found)
 
 
