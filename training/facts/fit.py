@@ -9,7 +9,6 @@ weights of lines are fitted to the current facts, with clauses weighed by the ot
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from fivefold.evaluation import read_life
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.known import line_marks
 from fivefold.stores import open_store
-from fivefold.stores.interface import Reader
+from fivefold.stores.interface import Reader, Store
 from fivefold.stores.records import StoredFact, Succession
 from fivefold.text.lexemes import lexemes
 from fivefold.values.json_files import Fields, document
@@ -54,6 +53,8 @@ MIN_LIVES = 5
 """A word has a weight if so many lives use it."""
 
 Marks = dict[str, float]
+Relations = tuple[Sequence[Succession], Reader]
+"""The relations of a life, and what reads it."""
 
 
 @dataclass
@@ -69,12 +70,11 @@ class Clause:
     """The share of keys of a current fact, if it says nothing stale."""
 
 
-def read(folder: str) -> tuple[list[Clause], list[tuple[Sequence[Succession], Reader]]]:
+def read(store: Store) -> tuple[list[Clause], list[Relations]]:
     """The clauses of the lives, and the relations between their memories."""
     found: list[Clause] = []
     relations = []
     model = embedder("fivefold-minilm")
-    store = open_store(f"{folder}/lives.db")
     for number, path in enumerate(path for path in shipped_lives("choose") if (LISTS / path.name).exists()):
         life, lists = read_life(path), Fields.of(path.name, document(LISTS / path.name))
         engine = Engine(store, life.name, model)
@@ -93,7 +93,10 @@ def clauses_of(life: int, memory: Memory, lists: Fields) -> Iterator[Clause]:
         if "?" in text[end - 1 : end + 1]:
             continue
         current, stale = (
-            max((share(clause, entry["keys"]) for entry in lists.entries(kind) if memory.id in entry["sources"]), default=0.0)
+            max(
+                (share(clause, entry["keys"]) for entry in lists.entries(kind) if memory.id in entry["sources"]),
+                default=0.0,
+            )
             for kind in ("facts", "stale")
         )
         yield Clause(
@@ -101,7 +104,7 @@ def clauses_of(life: int, memory: Memory, lists: Fields) -> Iterator[Clause]:
             memory,
             start,
             text[start:end],
-            {"bias": 1.0, **features(text, start, end, memory.speaker, memory.type, place)},
+            {"bias": 1.0, **features(text, start, end, words_of(text[start:end]), memory.speaker, memory.type, place)},
             max(current, stale if stale == 1 else stale / 2),
             current if stale < 1 else 0.3 * current,
         )
@@ -137,7 +140,8 @@ def with_words(clauses: Sequence[Clause]) -> list[Marks]:
             lives.setdefault(word, set()).add(clause.life)
     known = {word for word, of in lives.items() if len(of) >= MIN_LIVES}
     return [
-        {**clause.marks, **{f"word {word}": WORD for word in words_of(clause.text) if word in known}} for clause in clauses
+        {**clause.marks, **{f"word {word}": WORD for word in words_of(clause.text) if word in known}}
+        for clause in clauses
     ]
 
 
@@ -145,35 +149,48 @@ def chance(marks: Marks, weights: Marks) -> float:
     return float(1 / (1 + np.exp(-sum(weights.get(name, 0.0) * value for name, value in marks.items()))))
 
 
-def lines_of(clauses: Sequence[Clause], weights: Sequence[float], relations: Sequence[Succession], reader: Reader) -> list[Marks]:
+def stored_fact(clause: Clause, weight: float) -> StoredFact:
+    memory = clause.memory
+    return StoredFact(
+        row=memory.row,
+        id=memory.id,
+        section="who",
+        weight=weight,
+        text=clause.text,
+        start=clause.start,
+        event_at=memory.event_at,
+        speaker=memory.speaker,
+        valid_to=None,
+        superseded_by=None,
+        expires_at=None,
+        pinned=False,
+        tags="[]",
+    )
+
+
+def lines_of(clauses: Sequence[Clause], weights: Sequence[float], relations: Relations) -> list[Marks]:
     """The marks of the clauses of a life as lines."""
-    stored = [
-        StoredFact(
-            row=clause.memory.row, id=clause.memory.id, section="who", weight=weight, text=clause.text, start=clause.start,
-            event_at=clause.memory.event_at, speaker=clause.memory.speaker, valid_to=None, superseded_by=None,
-            expires_at=None, pinned=False, tags="[]",
-        )
-        for clause, weight in zip(clauses, weights, strict=True)
-    ]  # fmt: skip
+    stored = [stored_fact(clause, weight) for clause, weight in zip(clauses, weights, strict=True)]
     older: dict[int, list[Succession]] = {}
     newer: dict[int, list[Succession]] = {}
-    for link in relations:
+    links, reader = relations
+    for link in links:
         older.setdefault(link.newer, []).append(link)
         newer.setdefault(link.older, []).append(link)
     words = [frozenset(lexemes(fact.text)) for fact in stored]
     return list(line_marks(stored, words, older, newer, reader.memories.event_span()))
 
 
-def fit_lines(clauses: Sequence[Clause], marks: Sequence[Marks], relations: Sequence[tuple[Sequence[Succession], Reader]]) -> Marks:
+def fit_lines(clauses: Sequence[Clause], marks: Sequence[Marks], relations: Sequence[Relations]) -> Marks:
     """The weights of lines, from clauses that other lives have weighed."""
     rows: list[Marks] = []
     right: list[float] = []
-    for life, (links, reader) in enumerate(relations):
+    for life, of_life in enumerate(relations):
         others = [number for number, clause in enumerate(clauses) if clause.life != life]
         own = [n for n, clause in enumerate(clauses) if clause.life == life and clause.memory.superseded_by is None]
         weights = fit([marks[n] for n in others], [clauses[n].listed for n in others], MEANT, PULL)
         chances = [chance(marks[n], weights) for n in own]
-        rows += lines_of([clauses[n] for n in own], chances, links, reader)
+        rows += lines_of([clauses[n] for n in own], chances, of_life)
         right += [clauses[n].current for n in own]
     return fit(rows, right, MEANT_OF_LINES, 1.0)
 
@@ -186,8 +203,8 @@ def show(name: str, weights: Marks) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        clauses, relations = read(folder)
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(f"{folder}/lives.db")) as store:
+        clauses, relations = read(store)
         marks = with_words(clauses)
         weights = fit(marks, [clause.listed for clause in clauses], MEANT, PULL)
         of_lines = fit_lines(clauses, marks, relations)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -44,16 +43,19 @@ MAX_ABOUT = 300
 MAX_EARLIER = 30
 """Facts that were true before, in a profile."""
 
-ENDED_CHANCE = 0.88
+ENDED_CHANCE = 0.9
 """A fact that is less likely to hold than this counts as true before: a stale line is worse than a missing one."""
 
 REPEATED = 0.65
 """The share of its words that other lines have already, from which a line says nothing new."""
 
 MIN_WEIGHT = 0.2
-"""A fact below this weight is small talk, which no view shows."""
+"""A fact below this weight is small talk, which no view shows unless it replaced something."""
 
-LINE_TOKENS = 4
+SURE = 1.5
+"""The power of a line's value: a short doubtful line does not win against a long sure one."""
+
+LINE_TOKENS = 8
 """Tokens that a line costs besides its own, so that a short one does not win by being short."""
 
 _CONSTRAINT = late_pattern(
@@ -69,6 +71,14 @@ _DIET = late_pattern(
     re.I,
 )
 """Constraints of the body, which come first among them, and which only a sure replacement ends."""
+
+_IDENTITY = late_pattern(
+    r"\b(?:I['’]m|I am|[Mm]y name is|[Tt]his is|[Tt]he user is|[Cc]all me) [A-ZÀ-Þ]"
+    r"|^[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)?, \d\d\b"
+)
+"""Lines that say who somebody is; the earliest come first."""
+
+MAX_IDENTITIES = 2
 
 CONSTRAINTS_SHARE = 4
 """Constraints have one part in so many of the budget before all else."""
@@ -156,12 +166,11 @@ def _named_first(lines: list[_Line], name: str) -> list[_Line]:
 
 
 def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
-    """The facts that are not hidden, have not expired, and are not small talk unless they are pinned."""
+    """The facts that are not hidden and have not expired."""
     return [
         fact
         for fact in stored
-        if f'"{HIDDEN}"' not in fact.tags
-        and (fact.pinned or (fact.weight >= MIN_WEIGHT and (fact.expires_at is None or fact.expires_at > now)))
+        if f'"{HIDDEN}"' not in fact.tags and (fact.pinned or fact.expires_at is None or fact.expires_at > now)
     ]
 
 
@@ -178,6 +187,8 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
         value = 1 / (1 + math.exp(-sum([weights[name] * each for name, each in marks.items()])))
         chance = math.prod(1 - link.chance for link in newer.get(fact.row, ()) if not fact.pinned)
         ended = fact.valid_to is not None and fact.valid_to <= now
+        if fact.weight < MIN_WEIGHT and not fact.pinned and marks["news"] < LIKELY:
+            continue
         line = _Line(fact, own, 0.0 if ended else chance, 1.0 if fact.pinned else value)
         stale = ended or (chance < ENDED_CHANCE and not _DIET.search(fact.text))
         (earlier if stale else lines).append(line)
@@ -195,7 +206,6 @@ def line_marks(
     span: tuple[datetime, datetime] | None,
 ) -> Iterator[dict[str, float]]:
     """The marks of lines among all others, by which their worth is known; training/facts fitted the weights."""
-    company = Counter(fact.row for fact in stored)
     rows_of: dict[str, set[int]] = {}
     for fact, own in zip(stored, words, strict=True):
         for word in own:
@@ -211,14 +221,11 @@ def line_marks(
             "links": min(3, len(chances)),
             "age": _place(fact.event_at, span) ** 2,
             "shared": sum(len(rows_of[word]) > 2 for word in own) / size,
-            "company": company[fact.row] / 3,
             "assistant": float(origin_of(fact.speaker) != "user"),
         }
 
 
-def _links(
-    reader: Reader, successions: Sequence[Succession]
-) -> tuple[_Links, _Links]:
+def _links(reader: Reader, successions: Sequence[Succession]) -> tuple[_Links, _Links]:
     """The memories that each memory replaced, and those that replaced it; who is trusted less replaces nothing."""
     trust = settings_of(reader.admin.settings()).trust
     successions = [link for link in successions if trust(link.newer_origin) >= trust(link.older_origin)]
@@ -248,7 +255,7 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     def take(candidates: Iterable[_Line], room: int) -> None:
         nonlocal used
         left = [
-            (-line.value / ((cost := tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
+            (-(line.value**SURE) / ((cost := tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
             for place, line in enumerate(candidates)
         ]
         heapify(left)
@@ -268,6 +275,8 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
             used += cost
 
     take((line for line in lines if line.fact.pinned), budget)
+    own = sorted((line for line in lines if _IDENTITY.search(line.fact.text)), key=lambda line: line.fact.event_at)
+    take(own[:MAX_IDENTITIES], used + budget // CONSTRAINTS_SHARE)
     must = [line for line in lines if not line.fact.pinned and _CONSTRAINT.search(line.fact.text)]
     room = min(budget, used + max(budget // CONSTRAINTS_SHARE, MIN_CONSTRAINT_TOKENS))
     take((line for line in must if _DIET.search(line.fact.text)), room)
@@ -282,7 +291,7 @@ def _worth(line: _Line, known: Collection[str]) -> float:
     if not line.words:
         return 0.0
     new = sum(word not in known for word in line.words) / len(line.words)
-    return line.value * new if new >= 1 - REPEATED else 0.0
+    return line.value**SURE * new if new >= 1 - REPEATED else 0.0
 
 
 def _fact(line: _Line, secrets: bool, until: datetime | None = None) -> Fact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from fivefold.text.lexemes import IRREGULAR_PAST, given_names, late_pattern, phrase_lines, text_cache
@@ -25,7 +25,8 @@ MIN_CLAUSE = 16
 """A shorter clause belongs to the one before it."""
 
 _SENTENCE = late_pattern(
-    r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bMag\.)"
+    r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bMag\.)(?<!\bSr\.)"
+    r"(?<!\bDra\.)(?<!\bSra\.)(?<!\bRef\.)(?<!\bvs\.)"
     r"[\"”’')\]]*\s+|\s*\n+\s*"
 )
 _CLAUSE = late_pattern(r";\s+|\s+[–—-]\s+|,\s+(?=(?:and|but|so|because|which|who|while|though|although|then)\b)")
@@ -38,7 +39,7 @@ _NAME = late_pattern(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Þ][\w’'-]+")
 _REPLY = late_pattern(
     r"\b(?:you|your|I['’]ll|I['’]ve|shall I|would you|let me|glad|congratulations|noted|saved)\b", re.I
 )
-_PAST = late_pattern(rf"\b(?:{IRREGULAR_PAST}|had|was|were|[a-z]{{3,}}ed)\b", re.I)
+_PAST = frozenset((*IRREGULAR_PAST.split("|"), "had", "was", "were"))
 _NUMBERED = late_pattern(r"\d")
 _BEGINS = late_pattern(
     r"(?:I(?:['’]\w+)?|we|he|she|it|it['’]s|they|my|our|his|her|the|there|this|that|no|not|never|always|every"
@@ -47,13 +48,11 @@ _BEGINS = late_pattern(
 _FINE = late_pattern(
     r";\s+|\s+[–—-]\s+|:\s+|\s+\((?=\w{2,}[^)]{10,}\))"
     r"|,?\s+(?=(?:but|because|so that|which|who|while|though|although|since when|where)\s)|,\s+(?=(?:and|so|then|or)\s)"
-    r"|,\s+(?=(?:i|i['’]\w+|we|we're|he|he's|she|she's|it|it's|they|they're|you|there|there's|that's|this|his|her|my|our"
-    r"|their|the|an?|no|not|from|until|till|since|with|for|on|at|every|starts?|ends?|named|called)\b)",
-    re.I,
+    r"|,\s+(?=(?:[Ii]|[Ii]['’]\w+|we|we're|he|he's|she|she's|it|it's|they|they're|you|there|there's|that's|this|his|her|my"
+    r"|our|their|the|an?|no|not|from|until|till|since|with|for|on|at|every|starts?|ends?|named|called)\b)"
 )
 _PART = late_pattern(
-    r",\s+|:\s+|\s+(?=(?:and|but|because|so that|which|who|while|though|although|where|when|if|before|after|until)\s)",
-    re.I,
+    r",\s+|:\s+|\s+(?=(?:and|but|because|so that|which|who|while|though|although|where|when|if|before|after|until)\s)"
 )
 _TELLING = frozenset(("who", "home", "work", "people", "health", "things", "habits", "tastes", "projects", "numeral"))
 """Groups of words of which a part of a line must have one, or a name or a figure."""
@@ -118,10 +117,11 @@ def lines(text: str) -> Iterator[tuple[int, int]]:
         for first, last in _split(text, start, end, _FINE):
             lead = _LEAD.match(text, first, last)
             begin = lead.end() if lead and last - lead.end() >= MIN_CLAUSE else first
-            while last > begin and text[last - 1] in " .;,!\n":
-                last -= 1
-            if last > begin:
-                yield _trimmed(text, begin, last)
+            stop = last
+            while stop > begin and text[stop - 1] in " .;,!\n":
+                stop -= 1
+            if stop > begin:
+                yield _trimmed(text, begin, stop)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -151,57 +151,51 @@ def words_of(clause: str) -> list[str]:
     return [word.casefold().replace("’", "'") for word in _WORD.findall(clause)]
 
 
-def features(text: str, start: int, end: int, speaker: str | None, type: str, place: int) -> dict[str, float]:
-    """The marks of a clause that its weight is a sum of; `type` is that of the memory, `place` its number in the text."""
+def features(
+    text: str, start: int, end: int, words: Sequence[str], speaker: str | None, type: str, place: int
+) -> dict[str, float]:
+    """The marks of a clause that its weight is a sum of; `place` is its number in the text."""
     clause = text[start:end]
     groups = _sections_of()
-    words = words_of(clause)
     found: dict[str, float] = {}
     for word in words:
         for name in groups.get(word, ()):
             found[name] = 2.0 if name in found else 1.0
     unique = set(words)
-    if not given_names().keys().isdisjoint(unique):
-        found["given"] = 1.0
-    if names := len(_NAME.findall(clause)):
-        found["name"] = 1.0
-        found["names"] = min(3.0, names)
+    names = len(_NAME.findall(clause))
     numbered = _NUMBERED.search(clause) is not None
-    if (numbered or "@" in clause) and _CODE.search(clause):
-        found["code"] = 1.0
-    elif numbered:
-        found["number"] = 1.0
-    if _PAST.search(clause):
-        found["past"] = 1.0
-    if place == 0:
-        found["opens"] = 1.0
-    if not _OWN.isdisjoint(unique):
-        found["own"] = 1.0
-        if not _OURS.isdisjoint(unique) and not _HOLDS.isdisjoint(unique):
-            found["own_state"] = 1.0
-    if is_assistant(speaker):
-        found["assistant"] = 1.0
-        if _REPLY.search(clause):
-            found["reply"] = 1.0
-    if text[end : end + 1] == "!":
-        found["exclaims"] = 1.0
-    if commas := clause.count(","):
-        found["commas"] = min(3.0, commas)
-    if not _QUOTES.isdisjoint(clause):
-        found["quotes"] = 1.0
-    found["length"] = min(2.0, len(words) / 12)
-    found["later"] = min(1.0, place / 5)
-    found["text"] = min(2.0, len(text) / 200)
-    if len(words) <= MIN_LINE:
-        found["short"] = 1.0
-    found[f"type_{type}"] = 1.0
+    code = (numbered or "@" in clause) and _CODE.search(clause) is not None
+    own, by_assistant = not _OWN.isdisjoint(unique), is_assistant(speaker)
+    found.update(
+        {
+            "given": not given_names().keys().isdisjoint(unique),
+            "name": names > 0,
+            "names": min(3, names),
+            "code": code,
+            "number": numbered and not code,
+            "past": not _PAST.isdisjoint(unique) or any(len(word) > 4 and word.endswith("ed") for word in unique),
+            "opens": place == 0,
+            "own": own,
+            "own_state": own and not _OURS.isdisjoint(unique) and not _HOLDS.isdisjoint(unique),
+            "assistant": by_assistant,
+            "reply": by_assistant and _REPLY.search(clause) is not None,
+            "exclaims": text[end : end + 1] == "!",
+            "commas": min(3, clause.count(",")),
+            "quotes": not _QUOTES.isdisjoint(clause),
+            "length": min(2.0, len(words) / 12),
+            "later": min(1.0, place / 5),
+            "text": min(2.0, len(text) / 200),
+            "short": len(words) <= MIN_LINE,
+            f"type_{type}": 1,
+        }
+    )
     return found
 
 
 _OWN = frozenset(("i", "my", "i'm", "me", "we", "our", "user"))
 _OURS = frozenset(("my", "our", "i'm"))
 _HOLDS = frozenset(("is", "are", "has", "lives", "works", "i'm"))
-_QUOTES = frozenset("\"«»“”")
+_QUOTES = frozenset('"«»“”')
 
 
 def facts(text: str, speaker: str | None, type: str = "fact") -> tuple[FactSpan, ...]:
@@ -213,9 +207,10 @@ def facts(text: str, speaker: str | None, type: str = "fact") -> tuple[FactSpan,
             break
         if text[end : end + 1] == "?" or text[end - 1] == "?":
             continue
-        marks = features(text, start, end, speaker, type, place)
+        words = words_of(text[start:end])
+        marks = features(text, start, end, words, speaker, type, place)
         total = of_marks["bias"] + sum([of_marks.get(name, 0.0) * value for name, value in marks.items()])
-        total += sum([of_words.get(word, 0.0) for word in set(words_of(text[start:end]))])
+        total += sum([of_words.get(word, 0.0) for word in set(words)])
         if (weight := 1 / (1 + math.exp(-total))) >= MIN_WEIGHT:
             found.append(FactSpan(start, _end(text, start, end), _section(marks), round(weight, 2)))
     return tuple(found)
@@ -231,7 +226,7 @@ def _end(text: str, start: int, end: int) -> int:
     return end if end - start <= MAX_FACT else max(text.rfind(" ", half, start + MAX_FACT), half)
 
 
-_PRIOR = {"avoid": 0.4, "who": 0.6, "open": 0.5, "decisions": 0.6, "commands": 0.6, "habits": 0.9, "projects": 0.7}
+_PRIOR = {"avoid": 0.4, "who": 0.6, "open": 0.5, "decisions": 0.6, "commands": 0.3, "habits": 0.9, "projects": 0.7}
 """Sections whose words are common elsewhere count less."""
 
 
