@@ -74,6 +74,9 @@ def test_a_profile_of_a_person_is_about_that_person(mem: Engine) -> None:
     known = mem.profile("Petra", now=NOW)
     assert having("nurse", known.facts)
     assert not having("Halden", known.facts)
+    said = {"n": "My colleague Ulla Bergström plays the cello.", "o": "Ulla hates raisins."}
+    mem.remember_many([{"id": id, "content": text} for id, text in said.items()])
+    assert {fact.sources for fact in mem.profile("Ulla Bergström")} == {("n",), ("o",)}
     with pytest.raises(NotFound, match="Zacharias"):
         mem.profile("Zacharias")
 

@@ -45,6 +45,8 @@ MEANT = {
     "past": -0.3,
 }
 MEANT_OF_LINES = {"bias": -0.5, "weight": 1.0}
+AGE = 1.4
+"""Weight of the age of a line, far above the fitted one: with it, at most one line of 25 is stale in the lives."""
 PULL = 5.0
 """How strongly a weight is held at what it means."""
 WORD = 0.5
@@ -212,7 +214,7 @@ def main() -> None:
     print("# The weights of the marks and words of a clause and of a line, fitted by training/facts/fit.py.")
     show("marks", {name: weight for name, weight in weights.items() if not name.startswith("word ")})
     show("words", words)
-    show("lines", of_lines)
+    show("lines", {**of_lines, "age": AGE})
 
 
 if __name__ == "__main__":

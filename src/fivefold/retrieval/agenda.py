@@ -42,16 +42,16 @@ MAX_LATER = 30
 """Memories that share words with one that is dated, and may move or cancel it."""
 
 _MOVES = late_pattern(
-    r"\b(?:mov(?:ed?|es|ing)|pushed|postponed|put (?:off|back|forward)|brought forward|delayed|rescheduled|shifted"
-    r"|changed|swapped|switched|instead|now (?:on|it['’]?s|at|the)|is now|are now|not the|new (?:date|time)"
-    r"|different day|slipped|earlier|later than|final)\b",
+    r"\b(?:mov(?:ed?|es|ing)|pushed|postponed|put (?:off|back|forward|(?:\w+ ){1,3}off)"
+    r"|brought forward|delayed|rescheduled|shifted|changed|swapped|switched|instead|now (?:on|it['’]?s|at|the)|is now"
+    r"|are now|not the|new (?:date|time)|different day|slipped|earlier|later than|final)\b",
     re.I,
 )
 _CANCELS = late_pattern(
     r"\b(?:cancel+(?:ed|ing|s)?|call(?:ed|ing)? (?:it |that )?off|scrapped|dropped|off the table|not (?:coming|going"
     r"|happening|any ?more)|isn['’]?t happening|no longer|fell through|won['’]?t (?:be |happen|come|go|make)"
     r"|can['’]?t (?:come|make)|without me|skip(?:ped|ping)|gave up|pulled out|backed out|declined|said no|withdr\w+"
-    r"|over and done)\b",
+    r"|over and done|money back|refund(?:ed)?)\b",
     re.I,
 )
 _DUE = late_pattern(
@@ -66,7 +66,9 @@ _DONE = late_pattern(
 )
 _NOT_BEFORE = late_pattern(r"\b(?:not|no longer|instead of)(?: (?:the|on|in|for|from))*\s*$", re.I)
 _NOT_DONE = late_pattern(
-    r"\b(?:do(?:es)?n['’]?t|won['’]?t|can['’]?t|not) (?:visit|come|go|happen|take place|work|train|meet)\b", re.I
+    r"\b(?:would(?:['’]ve)?|was to|were to|should have) (?:be|been|have been)\b.{0,60}\bbut\b"
+    r"|\b(?:do(?:es)?n['’]?t|won['’]?t|can['’]?t|not) (?:visit|come|go|happen|take place|work|train|meet)\b",
+    re.I,
 )
 _INSTEAD = late_pattern(r"\binstead\b", re.I)
 _DAYS = {name[:3]: place for place, name in enumerate(WEEKDAY_NAMES)}

@@ -125,8 +125,10 @@ def profile(namespace: Namespace, about: str, budget: int, now: datetime, secret
     own = about.casefold() in ("user", "me", "")
     stored = reader.facts.best(MAX_OF_SECTION) if own else _about(reader, about)
     lines, earlier = _weigh(reader, _shown(stored, now), now)
-    if not own:
-        lines = _named_first(lines, about)
+    if not own:  # other lines of the same memory may be about somebody else
+        named = frozenset(lexemes(about))
+        for line in lines:
+            line.value = min(1.0, 2 * line.value) if named & line.words else line.value
     chosen = _choose(lines, budget)
     facts = [_fact(line, secrets) for line in chosen]
     facts.sort(key=lambda fact: SECTIONS.index(fact.section))
@@ -143,26 +145,17 @@ def profile(namespace: Namespace, about: str, budget: int, now: datetime, secret
 
 
 def _about(reader: Reader, name: str) -> list[StoredFact]:
-    """The facts of the memories that have all words of a name."""
-    wanted = lexemes(name)
+    """The facts of the memories that have all words of a name, or any name of whom it means."""
+    wanted = set(lexemes(name))
     if not wanted:
         raise InvalidInput("names nobody and nothing; give a name, such as 'Sarah'", field="about")
-    rows = [hit.row for hit in reader.search.lexical(wanted, MAX_ABOUT, EVERYTHING)]
-    texts = reader.memories.fetch(rows)
-    need = set(wanted)
-    found = [row for row in rows if row in texts and need <= set(lexemes(texts[row].content))]
+    texts = reader.memories.fetch([hit.row for hit in reader.search.lexical(sorted(wanted), MAX_ABOUT, EVERYTHING)])
+    found = {row for row, memory in texts.items() if wanted <= set(lexemes(memory.content))}
+    for entity in reader.graph.entities(" ".join(name.casefold().split()), 1):
+        found |= {memory.row for memory in reader.graph.memories_about(entity.id, MAX_ABOUT)}
     if not found:
         raise NotFound(f"namespace {reader.namespace!r} knows nothing about {name!r}")
-    return [fact for fact in reader.facts.of_memories(found) if fact.superseded_by is None]
-
-
-def _named_first(lines: list[_Line], name: str) -> list[_Line]:
-    """Lines that have the name count double: others of the same memory may be about somebody else."""
-    wanted = set(lexemes(name))
-    for line in lines:
-        if wanted <= line.words:
-            line.value = min(1.0, 2 * line.value)
-    return lines
+    return [fact for fact in reader.facts.of_memories(sorted(found)) if fact.superseded_by is None]
 
 
 def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:

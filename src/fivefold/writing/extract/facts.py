@@ -89,15 +89,16 @@ def clauses(text: str) -> tuple[tuple[int, int], ...]:
 
 def _clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in _split(text, 0, len(text), _SENTENCE):
-        parts = [(start, end)] if end - start <= MAX_CLAUSE else list(_split(text, start, end, _CLAUSE))
-        for first, last in parts:
-            lead = _LEAD.match(text, first, last)
-            begin = lead.end() if lead and last - lead.end() >= MIN_CLAUSE else first
-            stop = last
-            while stop > begin and text[stop - 1] in " .;,!\n":
-                stop -= 1
-            if stop > begin:
-                yield begin, stop
+        parts = [(start, end)] if end - start <= MAX_CLAUSE else _split(text, start, end, _CLAUSE)
+        yield from filter(None, (_bare(text, *part) for part in parts))
+
+
+def _bare(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The span without what leads into it and the signs at its end; None if nothing is left."""
+    lead = _LEAD.match(text, start, end)
+    begin = lead.end() if lead and end - lead.end() >= MIN_CLAUSE else start
+    stop = begin + len(text[begin:end].rstrip(" .;,!\n"))
+    return (begin, stop) if stop > begin else None
 
 
 def _split(text: str, start: int, end: int, breaks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -114,14 +115,9 @@ def _split(text: str, start: int, end: int, breaks: re.Pattern[str]) -> Iterator
 def lines(text: str) -> Iterator[tuple[int, int]]:
     """The clauses of a text, shorter than those of `clauses`, without parts at their ends that tell nothing."""
     for start, end in _split(text, 0, len(text), _SENTENCE):
-        for first, last in _split(text, start, end, _FINE):
-            lead = _LEAD.match(text, first, last)
-            begin = lead.end() if lead and last - lead.end() >= MIN_CLAUSE else first
-            stop = last
-            while stop > begin and text[stop - 1] in " .;,!\n":
-                stop -= 1
-            if stop > begin:
-                yield _trimmed(text, begin, stop)
+        for part in _split(text, start, end, _FINE):
+            if bare := _bare(text, *part):
+                yield _trimmed(text, *bare)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
