@@ -1,8 +1,8 @@
 """Measures the known facts: the expected lines of a life's profile, agenda and histories, and the unwanted ones.
 
 The lists were written from the lives, those of the lives that report by authors who have not seen the engine. A key is
-a set of words of which a line must contain one, in any letter case. One line, or the lines of one source together, must meet all keys of an
-entry.
+a set of words of which a line must contain one, in any letter case. One line, or the lines of one source together,
+must meet all keys of an entry.
 """
 
 from __future__ import annotations
