@@ -26,7 +26,7 @@ PACKAGES := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 FRAMEWORKS := $(VENV)/frameworks/.ready
 CREWAI := $(VENV)/crewai/.ready
 FRAMEWORK_EXTRAS := anthropic,autogen,google-adk,langgraph,pydantic-ai
-FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk langgraph pydantic_ai suites))
+FRAMEWORK_TESTS := $(addprefix tests/adapters/test_,$(addsuffix .py,anthropic autogen google_adk hermes langgraph pydantic_ai suites))
 ENCRYPTION := $(VENV)/encryption/.ready
 # Tests of stores and faces that pass over an encrypted file too, with the key in the environment.
 KEYED_TESTS := tests/stores/test_conformance.py tests/hooks/test_resident.py tests/mcp/test_stdio.py tests/test_typescript.py
@@ -164,6 +164,7 @@ endef
 # Half a minute and 110 MB. Model clients, servers and databases of the frameworks are left out: nothing here reaches a network.
 $(FRAMEWORKS): $(DEV)
 	$(call new_environment,-e '.[$(FRAMEWORK_EXTRAS)]' cryptography langchain-tests langmem)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps 'hermes-agent==0.19.*'
 	@touch $@
 
 # CrewAI wants older versions of pydantic, openai and mcp than the others, and 835 MB of which its memory uses little:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from fivefold.errors import MissingExtra
 
-APART = {"anthropic", "autogen", "crewai", "google_adk", "langgraph", "pydantic_ai"}
+APART = {"anthropic", "autogen", "crewai", "google_adk", "hermes", "langgraph", "pydantic_ai"}
 """Adapters whose frameworks have environments of their own: `make test-adapters` runs what needs them."""
 
 

@@ -21,6 +21,7 @@ LIBRARIES = {
     "google_adk": ("google.adk", "google-adk"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "langgraph": ("langgraph.store.base", "langgraph"),
+    "hermes": ("agent", "hermes"),
 }
 
 ASKED = """
