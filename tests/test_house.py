@@ -186,9 +186,18 @@ def test_every_dependency_has_its_reason() -> None:
     assert {name.strip() for cell in cells for name in cell.split(",")} - {"package"} == used
 
 
-DOCSTRING_OPENING = re.compile(r"(What|Which|Whether|How|Who|Whose|The same|Both|Also)\b")
+DOCSTRING_OPENING = re.compile(r"(What|Which|Whether|How|Who|Whose|The same|Both|Also|As for)\b")
 IS_NO = re.compile(r"(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b|other\b)", re.IGNORECASE)
+CLAUSE_AS_SUBJECT = re.compile(r"(?:^|(?<=[.!?] ))(?:What|Whatever|Which|Whose|Whether|Who|Whoever)\b[^?.!]*\.(?=\s|$)")
+WHERE_AS_IF = re.compile(r"(?:^|(?<=[.!?] ))Where (?:it|that|this|there|no|nothing|none|both|somebody|nobody|they|a)\b")
+PARTICLE = re.compile(
+    r"\b(?:bring|brings|brought|come|comes|came) along\b|\bwords (?:that|which) met\b|\bgoes on where\b"
+)
 LIMIT = re.compile(r"\b_?(?:MOST|LEAST)_[A-Z]|\b[A-Z_]+_(?:MOST|LEAST)\b")
+PARTICIPLE_CLASS = re.compile(
+    r"_?(?:Begun|Fused|Weighed|Asked|Mended|Filled|Kept|Checked|Declared|Prepared|Said|Lost|Restored|Skipped|Spoken|Failed|Decided)"
+)
+"""Names of classes that a participle alone makes; a class is called by a noun."""
 
 
 def texts(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
@@ -199,13 +208,33 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
             yield node.lineno, " ".join(node.value.split()), id(node) in alone
 
 
+def is_plain(text: str, is_prose: bool) -> bool:
+    patterns = (IS_NO, PARTICLE, *((CLAUSE_AS_SUBJECT, WHERE_AS_IF) if is_prose else ()))
+    return not any(pattern.search(text) for pattern in patterns)
+
+
 def test_sentences_are_plain() -> None:
-    """Docstrings name the thing, nothing "is no X", and limits are called MAX_ and MIN_."""
+    """Docstrings name the thing, no clause is a subject, nothing "is no X", classes are nouns, limits MAX_ and MIN_."""
     found = []
     for path in [*modules(), *sorted((ROOT / "bench" / "src").rglob("*.py"))]:
         source = path.read_text("utf-8")
-        for line, text, is_docstring in texts(ast.parse(source)):
-            if IS_NO.search(text) or (is_docstring and DOCSTRING_OPENING.match(text)):
+        tree = ast.parse(source)
+        for line, text, is_docstring in texts(tree):
+            if not is_plain(text, is_docstring) or (is_docstring and DOCSTRING_OPENING.match(text)):
                 found.append(f"{named(path)}:{line}: {text[:80]}")
+        classes = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        found += [f"{named(path)}: class {name}" for name in classes if PARTICIPLE_CLASS.fullmatch(name)]
         found += [f"{named(path)}: {match[0]}" for match in LIMIT.finditer(source)]
     assert found == []
+
+
+def prose_of(page: Path) -> Iterator[str]:
+    """The paragraphs, items and cells of a page, without its blocks of code and its headings."""
+    text = re.sub(r"^```.*?^```$|^#.*$|^<!--.*?-->$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)| \| ", text):
+        yield " ".join(part.split()).lstrip("-*| ")
+
+
+@pytest.mark.parametrize("page", sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]), ids=named)
+def test_pages_are_plain(page: Path) -> None:
+    assert [text[:120] for text in prose_of(page) if not is_plain(text, is_prose=True)] == []

@@ -216,7 +216,7 @@ def test_a_text_that_is_not_utf8_costs_that_column_at_most(sound: Path, tmp_path
     assert found(path)
     done = salvaged(path, tmp_path)
     assert done.lost == ()
-    assert any(f"'old-3' was damaged: it came along without {column}" in note for note in done.notes)
+    assert any(f"'old-3' was damaged: it was copied without {column}" in note for note in done.notes)
     with opened(tmp_path / "salvaged.db") as engine:
         assert engine.get("old-3").content.startswith("Parcel old3x came to Ines")
 
@@ -243,7 +243,7 @@ def test_keys_the_audit_log_and_waiting_writes_come_along_if_they_are_sound(soun
         assert engine.store.queue.add("default", "write", waiting, QueueLength("default", 9, 9_999))
     path = damaged(path, tmp_path, f"UPDATE api_keys SET role = 'admin' WHERE id = '{other.id}'")
     done = salvaged(path, tmp_path)
-    assert done.notes == ("some rows of api_keys are damaged and did not come along",)
+    assert done.notes == ("some rows of api_keys are damaged and were not copied",)
     with opened(tmp_path / "salvaged.db") as engine:
         assert [key.name for key in engine.store.keys.all()] == ["mine"]
         assert Keyring(engine.store).caller(secret).namespaces == ("default",)

@@ -54,7 +54,7 @@ def cached(inner: Embedder, path: str | Path | None = None) -> CachedEmbedder:
 
 
 class CachedEmbedder:
-    """An embedder that asks a file first. Whatever happens to the file, the vectors come: at worst, from the model."""
+    """An embedder that asks a file first. If the file fails in any way, the vectors come from the model."""
 
     def __init__(self, inner: Embedder, path: str | Path | None = None) -> None:
         self.inner = inner

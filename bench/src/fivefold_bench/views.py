@@ -182,7 +182,8 @@ def show_diff(diff: Diff, limit: int) -> None:
 
 
 def show_measures(found: list[Measure]) -> None:
-    """Rates and sizes have one value; times have a middle and a tail. What no size measured has a table of its own."""
+    """Rates and sizes have one value; times have a middle and a tail. Figures that no size measured have a separate
+    table."""
 
     def row(item: Measure, *cells: str, last: str | None = None) -> tuple[str, ...]:
         mark = "" if item.ok is None or not item.bar else _mark(item.ok)

@@ -324,7 +324,7 @@ def _room(hit: Hit) -> int:
 
 
 def _company(hit: Hit, full: bool) -> None:
-    """The evidence for a session, the turns that a recipe brings along with a hit, and the duplicates it stands for."""
+    """The evidence for a session, the turns that a recipe adds to a hit, and the duplicates that it replaces."""
     if hit.support is not None:
         ranks = ", ".join(f"{route} #{rank}" for route, rank in hit.support.best_turn_routes.items())
         turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")

@@ -1,9 +1,9 @@
 """The command that a coding agent runs at each event: python entry.py AGENT EVENT STATE, the payload on standard input.
 
 The agent waits for it, so that it loads no module that takes time, not even `socket` or `json`, and nothing else of
-fivefold. What a session begins with and what a prompt recalls is asked of the resident process, whose answer must come
-in time; what is to be stored goes to the spool. No memory lies in a file here, so that a forgotten one is in none.
-Whatever fails, the agent sees nothing of it.
+fivefold. It asks the resident process for the block of a session and the memories of a prompt; the answer must come
+in time. New turns go to the spool. No file here holds a memory, so none holds a forgotten one. The agent sees no
+failure.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ MAX_REQUEST = 20_000_000
 
 
 class Resident:
-    """Listens until nothing has come for a while. What takes time is loaded after it listens."""
+    """Listens until nothing has come for a while. It listens first and then loads the slow parts."""
 
     def __init__(self, state: State, idle_s: float | None = None) -> None:
         self._state = state

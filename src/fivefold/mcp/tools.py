@@ -135,7 +135,7 @@ def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember
 @tool("Remember messages", "writer", Report)
 def remember_messages(action: Action, numbers: SourceNumbers, request: arguments.RememberMessages) -> ToolResult:
     """Store messages of a conversation as they were sent, as turns of a session. Call it to keep a whole talk; for a
-    single statement use remember. What is stored already is not stored again.
+    single statement use remember. Known messages are not stored again.
     """
     for place, message in enumerate(request.messages):
         action.service.limits.check_message(message, f"messages[{place}]")

@@ -128,12 +128,12 @@ class RecallRequest:
         "normal"
     )
     recent_turns: Annotated[
-        RecentTurns | None, About("Number of the last turns that come along", left_out="the namespace's setting")
+        RecentTurns | None, About("Number of last turns to add", left_out="the namespace's setting")
     ] = None
     session_id: Annotated[
         Name | None,
         About(
-            "The running conversation: its last turns come along, and “since we last talked” means the one before",
+            "The current conversation: its last turns are added, and “since we last talked” means the one before",
             left_out="the one that spoke last",
         ),
     ] = None

@@ -252,7 +252,7 @@ class _RecipeKey:
 def _apply_effort(same: _RecipeKey, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
     """Low: shorter lists; high: longer ones, and a model that reads more candidates for as long as it takes.
 
-    Which stages run is said by the stages.
+    The stages themselves say from which effort they run.
     """
     recipe, changes = same.recipe, dict[str, object]()
     for route in recipe.routes:

@@ -42,7 +42,7 @@ _FAULTS = (InvalidInput, ValueError, TypeError, KeyError, AttributeError, Overfl
 
 @dataclass(frozen=True, slots=True)
 class LostMemory(Value):
-    """A memory that could not be brought along."""
+    """A memory that could not be copied."""
 
     namespace: str | None
     id: str | None
@@ -87,7 +87,7 @@ def salvage(
 ) -> Salvage:
     """Bring every readable memory of a damaged SQLite file into a new store, and list what is lost.
 
-    The damaged file is only read. Memories, links between them and settings come along; all that is derived is made
+    The damaged file is only read. Memories, links between them and settings are copied; derived data is made
     again. `embedder` is for namespaces whose own one cannot be loaded by its name. The store of an encrypted file gets
     the same key.
     """
@@ -116,7 +116,7 @@ def salvage(
             open_store(new, key).close()
             with connection_to(new, key) as connected, transaction(connected):
                 for table in file.carry(connected):
-                    found.notes.append(f"some rows of {table} are damaged and did not come along")
+                    found.notes.append(f"some rows of {table} are damaged and were not copied")
         with closing(open_store(new, key)) as store:
             counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
         move_into_place(new, goal, replace=False)
@@ -148,7 +148,7 @@ def _read(file: DamagedFile) -> _Find:
         found.ids.setdefault(row.namespace, set()).add(line["id"])
         found.lines.setdefault(row.namespace, []).append(json.dumps(line, ensure_ascii=False))
         if doubt or without:
-            left_out = f"it came along without {', '.join(without)}" if without else doubt
+            left_out = f"it was copied without {', '.join(without)}" if without else doubt
             found.notes.append(f"memory {row.id!r} was damaged: {left_out}")
     for namespace, id in known.values():
         faults.setdefault((namespace, id), "its row cannot be read")
@@ -156,7 +156,7 @@ def _read(file: DamagedFile) -> _Find:
         found.notes.append("the table of memories is damaged itself, so that some may be lost that are not listed")
     for table, what in (("memory_links", "links between memories"), ("namespaces", "settings of namespaces")):
         if file.wrong_rows(table):
-            found.notes.append(f"the {what} are not all what was stored; they came along as far as they can be read")
+            found.notes.append(f"the {what} are not all what was stored; they were copied as far as they can be read")
     found.lost = [(key, id, why) for (key, id), why in faults.items() if id not in found.ids.get(key, ())]
     return found
 
@@ -192,7 +192,7 @@ def _links(source: int, links: dict[int, list[tuple[int, str, str, float]]], ids
 
 
 def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list[str], progress: bool) -> int:
-    """Makes a namespace of the new store; derived rows are made again if they do not fit what came along."""
+    """Makes a namespace of the new store; derived rows are made again if they do not fit the copied ones."""
     embedder = choice or _embedder(part, notes)
     namespace = Namespace(store, part.name, embedder, extractor("rules"), utc_now)
     try:

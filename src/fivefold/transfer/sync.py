@@ -1,8 +1,8 @@
 """Two or more stores of one namespace become the same: directly, or over a folder that any program may carry around.
 
 Each store keeps for every memory the version that it last agreed on: a number that grows with each change, when that
-was, and a digest. What differs from the digest was changed here since. Of two versions the one with the higher number
-wins, then the later; a deletion wins over everything. In a folder each store writes only its own file.
+was, and a digest. If a memory differs from the digest, it was changed here since. The version with the higher number
+wins, then the later one; a deletion wins over everything. In a folder each store writes only its own file.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def is_telling(match: WordMatch) -> bool:
 
 
 def short_reason(candidate: Candidate) -> str:
-    """The words that met, or what else brought it, in a few words."""
+    """The matching words, or another reason why it came, in a few words."""
     matches = candidate.passage.words if candidate.passage else ()
     words = [match for match in matches if match.start >= 0 and is_telling(match)]
     said: dict[str, str] = {}
@@ -159,7 +159,7 @@ def mark_words(text: str, words: Iterable[WordMatch], start: int = 0, end: int |
 
 
 def mark_question(words: Sequence[WordMatch], question: str) -> list[Segment]:
-    """The question, with the words marked that met a word of a memory."""
+    """The question, with the words marked that match a word of a memory."""
     places = (
         WordMatch(word.question, word.memory, word.similarity, found.start(), found.end())
         for word in words
@@ -190,7 +190,7 @@ def _shown(content: str, match: PassageMatch | None, span: Span, space: str = ""
 
 
 def _window(content: str, match: PassageMatch | None, length: int) -> Span:
-    """About `length` characters: from the beginning of the passage, or around the words that met if they come later."""
+    """About `length` characters: from the beginning of the passage, or around the matching words if they come later."""
     if len(content) <= 4 * length and len(" ".join(content.split())) <= length:
         return 0, len(content)
     room = max(1, length - 2 * len(ELLIPSIS))
@@ -374,7 +374,7 @@ def _routes(candidate: Candidate, best: float, colours: Mapping[str, str]) -> Ht
 
 
 def _marked(segments: Iterable[Segment]) -> Html:
-    """The text, words that met one of the question underlined."""
+    """The text, with words underlined that match one of the question."""
     return Html(
         "".join(
             f"<u>{html_text(segment.text)}</u>" if segment.strength > 1 else html_text(segment.text)

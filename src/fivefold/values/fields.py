@@ -500,7 +500,7 @@ def _table_of(name: Check, entry: Check) -> Check:
 def data_of(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults, as plain data that `build` takes.
 
-    What is inside them is written whole, so that a change of one constant leaves the others as they are.
+    Inner values are written whole, so a change of one constant leaves the others as they are.
     """
     changed = {}
     for name, spec in fields_of(type(value)).items():

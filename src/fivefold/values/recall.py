@@ -224,7 +224,7 @@ class Recall(Value):
     embedder: str
     notes: tuple[StageNote, ...] = ()
     recent: tuple[Memory, ...] = ()
-    """The last turns of the talk, oldest first, brought along whether they answer or not (D11)."""
+    """The last turns of the conversation, oldest first, even if they do not answer (D11)."""
     chance: float | None = None
     """The chance that one of the hits answers; None if the recipe does not judge that."""
     found: bool = True

@@ -44,7 +44,7 @@ MAX_K = 1_000
 """Memories in one answer."""
 
 MAX_RECENT = 100
-"""Last turns that a recall brings along."""
+"""Last turns that a recall adds."""
 
 MAX_TOKENS = 1_000_000
 """Tokens in a context."""

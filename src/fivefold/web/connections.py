@@ -57,7 +57,7 @@ class ConnectionLimits:
 
 
 class Connections:
-    """Counts the open connections. What it refuses is reported once a minute, however much that is."""
+    """Counts the open connections. Refusals are reported once a minute, however many there are."""
 
     def __init__(self, limits: ConnectionLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits: ConnectionLimits = limits or ConnectionLimits()

@@ -93,7 +93,7 @@ def write_checked(
 ) -> Report:
     """The steps after the check, for `count` records that a file may yield; `at_end` is called in each transaction.
 
-    What the settings hold in quarantine goes no further than there, unless it is `approved`.
+    Records that the settings hold in quarantine stop there, unless they are `approved`.
     """
     report, settings = ReportBuilder(), namespace.settings
     if isinstance(records, list):

@@ -149,7 +149,7 @@ def _is_series(one: list[str], other: list[str], at: int) -> bool:
 def same_share(one: str, other: str) -> float:
     """The share of common words if two texts differ in a few words that change nothing of what is said; else 0.
 
-    Numbers and names must be equal. What one text has more may not deny, date or count, nor name somebody else.
+    Numbers and names must be equal. The extra words of one text must not deny, date or count, nor name somebody else.
     """
     if ("?" in one) != ("?" in other) or _numbers(one) != _numbers(other):
         return 0

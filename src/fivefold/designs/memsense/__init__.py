@@ -165,7 +165,7 @@ def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
 
 
 def neighbours(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
-    """Each turn of the answer brings along the turns just before and after it (M7)."""
+    """Each turn of the answer brings the turns just before and after it (M7)."""
     first = [candidate for candidate in best_first(pool.candidates)[: context.k] if candidate.memory.kind == "turn"]
     pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in first])
     memories = context.reader.memories.fetch(

@@ -408,7 +408,7 @@ def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     """A turn next to a strong candidate becomes one; sessions that answer well speak for their turns.
 
     An answer is often the turn next to the one that shares the question's words, and rarely in a session that is about
-    something else. What stands alone gains too: else what was said in passing would beat every note.
+    something else. A memory that stands alone gains too, or a passing remark would beat every note.
     """
     candidates = {candidate.memory.row: candidate for candidate in pool.candidates}
     beside: dict[int, float] = {}

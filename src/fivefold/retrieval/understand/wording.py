@@ -175,7 +175,7 @@ def is_common(word: str) -> bool:
 def _near(word: str, terms: Sequence[str], named: bool) -> Iterator[tuple[int, int, int, int, str]]:
     """Words near enough, each with its errors, its group, how odd the error is, and its rank.
 
-    What was said in the namespace comes first. A common word that was not said is meant only after a plain slip of the
+    Words of the namespace come first. A common word that the namespace lacks needs a plain slip of the
     fingers: a rare word is more often right than wrong.
     """
     letters, known, most = letters_of(word), set(terms), 1 if len(word) < MIN_LONG_LENGTH else 2

@@ -7,7 +7,7 @@ count of one is found by halving.
 Few documents are scored. A first search takes those that hold the rarest lexemes and pairs of lexemes, up to about
 `FIRST_DOCUMENTS`; the score of its last hit is the bar. A lexeme adds at most its bound, idf · (k1 + 1), or four times
 that if predicates multiply, so a second search takes only lexemes whose bound alone is above the bar, and pairs whose
-bounds together with those of all commoner lexemes are. What neither search looks at cannot be among the best.
+bounds together with those of all commoner lexemes are. All other documents cannot be among the best.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def version_of(connection: Connection, label: str, options: Options) -> int:
 
 
 def _begin(connection: Connection, label: str, options: Options) -> None:
-    """A new schema. What is common to all schemas of the database is made by one store at a time."""
+    """A new schema. One store at a time makes the parts that all schemas of the database share."""
     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK_KEY}, 0)")
     _check_server(connection, label)
     reserved = "SELECT 1 FROM pg_get_keywords() WHERE word IN (?, ?) AND catcode IN ('R', 'T')"

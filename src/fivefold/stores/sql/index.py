@@ -40,7 +40,7 @@ def link_memories(
 ) -> None:
     """Link two memories; a link that exists stays as it is, but for a likely one that becomes sure.
 
-    What is superseded is neither likely replaced nor repeated by the same memory.
+    A superseded memory is neither likely replaced nor repeated by the same memory.
     """
     pair = "namespace = :ns AND ((source = :source AND target = :target) OR (source = :target AND target = :source))"
     if relation == "supersedes":

@@ -436,7 +436,7 @@ class MemoryWriter(MemoryReader):
     def replace(self, row: int, entry: Entry) -> None:
         """Store an entry in place of the memory at that row, and derive everything again.
 
-        What it likely replaces or repeats is no longer linked: that was read out of the text before.
+        Its links `likely` and `repeats` are removed: they came from the old text.
         """
         self._txn.notes.clear()
         old = self._txn.at(row)
@@ -452,8 +452,8 @@ class MemoryWriter(MemoryReader):
     def remove(self, row: int) -> None:
         """Delete a memory, everything derived from it, and the recalls and stored responses that name it.
 
-        What it superseded is superseded by the memory that superseded it, or is current again. A mark of it stays, by
-        which its source is known; the memory of a session has no source.
+        Memories that it superseded are superseded by its own successor, or are current again. A mark of it stays to
+        recognise its source; the memory of a session has no source.
         """
         memory = self._txn.at(row)
         assert memory is not None

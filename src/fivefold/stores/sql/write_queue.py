@@ -23,7 +23,7 @@ _ENTRY = "write, place, memory_id, session_id, key_id, added_at, record, tries"
 
 
 class QueueStore(CommonStore):
-    """Records that wait, in the order they came. What is added is durable, as any write is."""
+    """Records that wait, in the order they came. An added record is durable, as any write is."""
 
     def add(self, namespace: str, write: str, entries: Sequence[QueueEntry], most: QueueLength) -> bool:
         """Adds the records of a write; false if this write was added before. `QueueFull` beyond `most`."""

@@ -1,7 +1,7 @@
 """Checksums of all rows of a file, by which the doctor finds every value that changed without a write.
 
-SQLite reports each row that a transaction changes, and the sums change in that transaction. What is written is the
-difference, so that a row that is damaged and then written to stays known as damaged until it is deleted.
+SQLite reports each row that a transaction changes, and the sums change in that transaction. A write stores the
+difference, so a damaged row stays known as damaged after a write, until it is deleted.
 """
 
 from __future__ import annotations

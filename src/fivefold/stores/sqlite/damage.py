@@ -176,7 +176,7 @@ class FoundRow:
 
 
 class DamagedFile:
-    """A private copy of a file of this or an older schema. What cannot be read is left out and no error."""
+    """A private copy of a file of this or an older schema. Unreadable parts are left out without an error."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -336,7 +336,7 @@ def _one_bit_apart(value: object) -> Iterator[object]:
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:
-    """Whatever cannot be read is a finding, and the other checks go on."""
+    """Every unreadable part is a finding, and the other checks go on."""
     yield from check_file(connection, namespace)
     if namespace is None:
         yield Finding("namespace", True, "nothing stored yet")

@@ -132,7 +132,7 @@ class PlanBody(RankedQuestion):
 
 
 class TalkQuestion(RankedQuestion):
-    """A question, the recipe that ranks the answers, and how much of the talk just now comes along."""
+    """A question, the recipe that ranks the answers, and the number of last turns to add."""
 
     recent_turns: Annotated[int | None, described(REQUEST_FIELDS["recent_turns"])] = None
     session_id: Annotated[Name | None, described(REQUEST_FIELDS["session_id"])] = None

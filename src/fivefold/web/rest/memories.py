@@ -108,7 +108,7 @@ class Filters(BaseModel):
 def remember(action: Current, once: UnderKey, body: RecordBody, wait: Wait = True) -> Report | Response:
     """Remember one text.
 
-    What a new statement replaces is superseded; what is known already is merged. The report tells which.
+    A new statement supersedes the memories that it replaces; a known text is merged. The report names them.
     """
     record = _with_id(once, body.to_fields(action.service.limits), 0)
     return action.engine.remember(**record) if wait else add_later(action, once, [record])
@@ -152,7 +152,7 @@ def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = Tru
 def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait: Wait = True) -> Report | Response:
     """Remember the messages of a conversation as turns of a session; those that are stored already are merged.
 
-    What the namespace's settings leave out, such as system messages, is in the notes of the report.
+    The notes of the report count messages that the settings leave out, such as system messages.
     """
     messages = body.checked(action.service.limits)
     if not wait:

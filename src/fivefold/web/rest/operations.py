@@ -133,7 +133,7 @@ def operation(
 ) -> Callable[[Callable[P, Value | Response]], Callable[P, Response]]:
     """Registers an endpoint under a route such as "GET /memories", inside a namespace unless it begins with /v1.
 
-    What the endpoint returns is answered as JSON. `namespace`, `id`, `query` and `body` make its example.
+    The result of the endpoint is answered as JSON. `namespace`, `id`, `query` and `body` make its example.
     """
     method, path = route.split(" ")
     path = path if path.startswith("/v1") else IN + path
