@@ -1,8 +1,7 @@
 """Questions answered end to end, as others publish it: a model answers from the engine's block, and a model judges.
 
 The models are the user's own, at any endpoint that speaks OpenAI's chat completions (`OPENAI_BASE_URL`). Every
-answer is written as soon as it is judged, so that an interrupted run goes on where it stopped and no call is paid for
-twice.
+answer is written as soon as it is judged, so an interrupted run continues and no call is paid for twice.
 """
 
 from __future__ import annotations

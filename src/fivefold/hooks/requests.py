@@ -48,7 +48,7 @@ MAX_LINES = 5
 """Lines of what is coming, and of what changed."""
 
 CANDIDATES, ANSWERS = 12, 6
-"""Memories that are recalled for a prompt, and how many of other sessions come along."""
+"""Number of memories recalled for a prompt, and of those from other sessions."""
 
 SHORTEST_PROMPT = 8
 """Characters of a prompt that can be a question; "yes" and "go on" are none."""

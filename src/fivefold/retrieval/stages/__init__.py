@@ -30,36 +30,36 @@ from fivefold.values.registry import Registry, members_of
 STAGES = Registry[Stage](
     "stages",
     {
-        "superseded": Stage(lower_ended, EndedConstants, "boosts", rests="nothing that was found has ended"),
+        "superseded": Stage(lower_ended, EndedConstants, "boosts", rests="no candidate has ended"),
         "decay": "fivefold.designs.five_stage:DECAY",
         "episodic": "fivefold.designs.engram:EPISODIC",
         "access": "fivefold.designs.engram:ACCESS",
         "date_match": "fivefold.designs.engram:DATE_MATCH",
         "memory_score": "fivefold.designs.memsense:MEMORY_SCORE",
         "scale": Stage(scale, NoConstants, "boosts", rests="there is nothing to scale"),
-        "support": Stage(support, SupportConstants, "boosts", rests="no neighbour or session speaks for a candidate"),
+        "support": Stage(support, SupportConstants, "boosts", rests="no neighbour or session supports a candidate"),
         "session_first": "fivefold.designs.memsense:SESSION_FIRST",
         "cross_encoder": Stage(
             cross_encoder, CrossEncoder, "rerank", effort="normal", does=describe_use, rests="there is nothing to read"
         ),
         "additive": Stage(additive, AdditiveConstants, "rerank", rests="there is nothing to score"),
         "reads": Stage(reads, Reads, "rerank", rests="there is nothing to read"),
-        "learned": Stage(learned, LearnedConstants, "rerank", rests="no model that learned from use is switched on"),
+        "learned": Stage(learned, LearnedConstants, "rerank", rests="no model learned from use is switched on"),
         "ended": Stage(
-            lower_ended, EndedConstants, "select", rests="nothing that was found has ended, or the question looks back"
+            lower_ended, EndedConstants, "select", rests="no candidate has ended, or the question looks back"
         ),
         "noise": "fivefold.designs.engram:NOISE",
         "threshold": "fivefold.designs.engram:THRESHOLD",
         "mmr": "fivefold.designs.memsense:MMR",
         "standing": Stage(
-            standing, StandingPlaces, "select", rests="no instruction applies, or those that do are among the hits"
+            standing, StandingPlaces, "select", rests="no instruction applies, or all that apply are among the hits"
         ),
         "chance": Stage(chance, ChanceConstants, "select"),
         "repeats": Stage(
             repeats, Repeats, "select", rests="no candidate repeats another, or the question wants all of them"
         ),
         "coverage": Stage(
-            coverage, Coverage, "select", rests="no list is asked for, or every turn adds something to it"
+            coverage, Coverage, "select", rests="the question asks for no list, or every turn adds something to it"
         ),
         "neighbours": "fivefold.designs.memsense:NEIGHBOURS",
     },

@@ -63,12 +63,12 @@ class Reads(Value):
     further: Annotated[
         int,
         Between(0, 100),
-        About("Number of further ones that it reads if none of these answers; for a list, those most like the answers"),
+        About("Number of further memories to read if none of these answers; for a list, those like the answers"),
     ] = 0
     unread: Annotated[
         float,
         Between(0, 100),
-        About("Log-odds that a memory not yet read may have; where none can come first by them, reading ends"),
+        About("Log-odds that an unread memory may have; if none can then come first, reading ends"),
     ] = 100.0
     weight: Annotated[float, Between(0, 100), About("Points that a unit of log-odds adds to the sum of a memory")] = 0.3
     overtaken: Annotated[
@@ -131,9 +131,9 @@ def _fused_best_early(ranked: list[Candidate], depth: int) -> list[Candidate]:
 def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
     """Why reading does not pay here: the model orders such texts worse than the ranker, or time alone decides."""
     if is_talk(memories):
-        return "people talk with each other, which it orders worse than the ranker"
+        return "people talk with each other; the ranker orders these better"
     if not are_short(memories):
-        return "messages are long, which it orders worse than the ranker"
+        return "messages are long; the ranker orders these better"
     turns, window = context.query.demand(*TURNS), context.query.demand("window")
     decides = next((demand for demand in (turns, window) if demand and demand.decides), None)
     return f"the question asks for {decides.about}, which needs no reading" if decides else ""
@@ -203,7 +203,7 @@ def _weighed(ranked: Sequence[Candidate], verdicts: Sequence[Verdict], by: Reads
 
 
 def _why(total: float, verdict: Verdict, most: float, by: Reads, was_read: bool) -> str:
-    says = f"it answers with {1 / (1 + exp(-verdict.odds)):.0%}" if was_read else "not read, so as the worst that was"
+    says = f"it answers with {1 / (1 + exp(-verdict.odds)):.0%}" if was_read else "not read, as the worst one read"
     parts = f"{total:.2f} + {by.weight:g} · {verdict.odds:.2f}"
     if verdict.overtaken >= SHOWN:
         parts += f" − {by.overtaken:g} · {verdict.overtaken:.2f}"
@@ -237,7 +237,7 @@ class CrossEncoder(Value):
         float, Between(0, 100), About("Points that a unit of log-odds adds to the fused score on its scale of 0..1")
     ] = 0.15
     budget_ms: Annotated[
-        float, Between(0, 600_000), About("Reads fewer if the model was too slow for this of late; 0 sets no limit")
+        float, Between(0, 600_000), About("Reads fewer if the model was too slow lately; 0 sets no limit")
     ] = 60.0
     timeout_ms: Annotated[float, Between(1, 600_000), About("Maximum milliseconds of a hosted model")] = 2_000.0
     alone: Annotated[bool, About("Replaces the fused score by its own in 0..1 (F5, E4)")] = False
@@ -346,8 +346,8 @@ class LearnedConstants(Value):
     Not many more than are shown: feedback says nothing about memories far below.
     """
 
-    top: Annotated[int, Between(1, 4_096), About("Number of the best that it looks at")] = 20
-    blend: Annotated[float, Between(0, 1), About("The weight of the model next to their order")] = DEFAULT_BLEND
+    top: Annotated[int, Between(1, 4_096), About("Number of the best that it reorders")] = 20
+    blend: Annotated[float, Between(0, 1), About("The weight of the model against the order before")] = DEFAULT_BLEND
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:

@@ -61,7 +61,7 @@ def drop_unlikely(pool: Pool, least: float | None) -> Pool:
     if least is None:
         return pool
     unlikely = [
-        (one, "too far down to have a chance" if one.chance is None else f"chance {one.chance:.3f}, below {least:g}")
+        (one, "too low a rank for a chance" if one.chance is None else f"chance {one.chance:.3f}, below {least:g}")
         for one in pool.candidates
         if one.chance is None or one.chance < least
     ]
@@ -72,7 +72,7 @@ def select(pool: Pool, k: int, unit: Unit, composite: bool = False) -> tuple[lis
     """The k best by score; by session, the best of each stands for it."""
     if unit == "turn":
         sessions = [
-            (candidate, "a session, and only turns are wanted")
+            (candidate, "a session; the recipe returns turns only")
             for candidate in pool.candidates
             if candidate.memory.kind == "session"
         ]
@@ -134,8 +134,8 @@ def trust(pool: Pool, context: SearchContext) -> Pool:
 class StandingPlaces(Value):
     """The number of instructions that have a place of their own, and their minimum nearness to the request."""
 
-    places: Annotated[int, Between(0, 100), About("Minimum number of them among the hits")] = 3
-    cosine: Annotated[float, Between(-1, 1), About("The least cosine of one that applies")] = 0.2
+    places: Annotated[int, Between(0, 100), About("Minimum number of instructions among the hits")] = 3
+    cosine: Annotated[float, Between(-1, 1), About("Minimum cosine of an instruction that applies")] = 0.2
 
 
 def standing(pool: Pool, context: SearchContext, by: StandingPlaces) -> Pool:
@@ -207,10 +207,10 @@ class ChanceConstants(Value):
     weights: Annotated[Mapping[str, float], Between(-100, 100), About("The weight of each term of a hit")] = field(
         default_factory=dict
     )
-    recall: Annotated[
-        Mapping[str, float], Between(-100, 100), About("For the whole recall: the weight of each of its terms")
-    ] = field(default_factory=dict)
-    found: Annotated[float, Between(0, 1), About("The least chance of a recall that counts as found")] = 0.5
+    recall: Annotated[Mapping[str, float], Between(-100, 100), About("The weight of each term of the whole recall")] = (
+        field(default_factory=dict)
+    )
+    found: Annotated[float, Between(0, 1), About("Minimum chance of a recall that counts as found")] = 0.5
 
 
 def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
@@ -330,15 +330,13 @@ _QUESTIONS = re.compile(
 class Coverage(Value):
     """The test for a turn that adds nothing to a list, and the share of its score that it keeps."""
 
-    each: Annotated[
-        int, Between(1, 100), About("Number of statements of a session that count whatever their words")
-    ] = 2
+    each: Annotated[int, Between(1, 100), About("Number of statements of a session that always count")] = 2
     new: Annotated[
         float,
         Between(0, 1),
-        About("The share of words that a further one must have of its own, not of the question or its session"),
+        About("The minimum share of new words in a further statement, beyond the question and its session"),
     ] = 0.5
-    factor: Annotated[float, Between(0, 1), About("Share of its score that one keeps that adds nothing")] = 0.01
+    factor: Annotated[float, Between(0, 1), About("Share of the score that a statement without new words keeps")] = 0.01
 
 
 def coverage(pool: Pool, context: SearchContext, by: Coverage) -> Pool:
@@ -379,7 +377,7 @@ def _without_news(pool: Pool, context: SearchContext, by: Coverage) -> Iterator[
         elif counts.setdefault(memory.session_id, 0) < by.each:
             counts[memory.session_id] += 1
         elif new <= by.new:
-            yield candidate, f"the question and its session have {1 - new:.0%} of its words"
+            yield candidate, f"the question and its session already have {1 - new:.0%} of its words"
 
 
 def only_asks(text: str) -> bool:
@@ -395,9 +393,7 @@ class SupportConstants(Value):
     session: Annotated[float, Between(0, 10), About("Share of its session's own score")] = 1.0
     best_turn: Annotated[float, Between(0, 10), About("Share of its session's best turn")] = 0.2
     alone: Annotated[
-        float,
-        Between(0, 10),
-        About("The share of its own score that a memory outside any session gets instead of all that"),
+        float, Between(0, 10), About("Share of its own score that a memory outside any session gets instead")
     ] = 0.7
     reach: Annotated[
         int, Between(0, 4_096), About("Number of the best candidates that support the turns next to them")

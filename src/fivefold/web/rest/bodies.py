@@ -146,7 +146,7 @@ class RecallBody(TalkQuestion):
 
 
 class TracedBody(RecallBody):
-    """As for a recall, and whether the answer says how it was found."""
+    """The request of a recall, with or without the trace in the answer."""
 
     trace: bool = Field(False, description="Adds the whole trace, tens of kilobytes")
 

@@ -217,7 +217,7 @@ MIN_WEIGHT = 0.05
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Where a fact ends: with its clause, or behind a word of a long one."""
+    """The end of a fact: the end of its clause, or a word of a long one."""
     half = start + MAX_FACT // 2
     return end if end - start <= MAX_FACT else max(text.rfind(" ", half, start + MAX_FACT), half)
 
