@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from fivefold.errors import ReaderError
 from fivefold.models.bert import word_pieces
-from fivefold.models.reader import FILE, MAX_TEXT_TOKENS, PairReader, Said, SaidPair, pair_reader, token_rows
+from fivefold.models.reader import FILE, MAX_TEXT_TOKENS, PairReader, Remark, SaidPair, pair_reader, token_rows
 from tests.support.model_folder import with_model_file
 
 MEMORIES = (
-    Said("Mia has a dog called Bruno.", "user"),
-    Said("The kettle broke on Monday.", "user"),
-    Said("Bought two tickets for the opera in June.", "user"),
-    Said("The user prefers tea to coffee in the morning.", "assistant"),
-    Said("We walked along the canal for hours and talked about her new job. " * 6, "user"),
+    Remark("Mia has a dog called Bruno.", "user"),
+    Remark("The kettle broke on Monday.", "user"),
+    Remark("Bought two tickets for the opera in June.", "user"),
+    Remark("The user prefers tea to coffee in the morning.", "assistant"),
+    Remark("We walked along the canal for hours and talked about her new job. " * 6, "user"),
 )
 
 
@@ -28,13 +28,13 @@ def reader() -> PairReader:
 
 
 def pair(older: str, newer: str) -> SaidPair:
-    return SaidPair(Said(older, "user"), Said(newer, "user"))
+    return SaidPair(Remark(older, "user"), Remark(newer, "user"))
 
 
 def test_a_text_is_read_after_its_speaker() -> None:
-    assert Said("Hello.", " Agent ").line == Said("Hello.", "assistant").line == "assistant: Hello."
-    assert Said("Hello.").line == Said("Hello.", "USER").line == "user: Hello."
-    assert Said("Hello.", "Mia").line == "mia: Hello."
+    assert Remark("Hello.", " Agent ").line == Remark("Hello.", "assistant").line == "assistant: Hello."
+    assert Remark("Hello.").line == Remark("Hello.", "USER").line == "user: Hello."
+    assert Remark("Hello.", "Mia").line == "mia: Hello."
 
 
 def test_a_row_has_both_texts_and_says_where_the_second_begins() -> None:

@@ -115,7 +115,7 @@ def test_the_answer_is_the_same_from_disk_and_from_memory(
     sample_path: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A namespace too large to be held at its first recall is searched in the file, and the hits are the same."""
-    monkeypatch.setattr("fivefold.stores.sqlite.vector_cache.SMALL", 5)
+    monkeypatch.setattr("fivefold.stores.sqlite.vector_cache.SMALL_SIZE", 5)
     with fivefold.open(sample_path) as engine:
         first, second = (
             engine.recall("who works on the Kestrel?", recipe=steady(name), now="2025-12-01T00:00:00Z")

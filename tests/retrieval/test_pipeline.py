@@ -500,7 +500,7 @@ def test_N1_a_stage_that_rests_says_so(many: Engine) -> None:
         "episodic": "no candidate has a type that fades",
         "access": "no candidate was used before",
         "cross_encoder": "it runs from normal effort on",
-        "learned": "no model that learned from use is switched on",
+        "learned": "no model learned from use is switched on",
         "noise": "its width is 0",
         "threshold": "no cross-encoder has judged, or its best score is high enough",
     }

@@ -18,13 +18,20 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import ReaderError, StoreClosed
-from fivefold.models.reader import PairReader, Said, pair_reader
+from fivefold.models.reader import PairReader, Remark, pair_reader
 from fivefold.models.rerankers import Scores
 from fivefold.retrieval.protocols import SHORT_STATEMENT, Pool, are_short, best_first, is_talk
 from fivefold.retrieval.recipe import Recipe, recipe_data
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from fivefold.retrieval.stages import reading as rerank
-from fivefold.retrieval.stages.reading import CLEAR, FIRST_DEPTH, READ_TOGETHER, CrossEncoder, cross_encoder, log_odds
+from fivefold.retrieval.stages.reading import (
+    FIRST_DEPTH,
+    MAX_ODDS,
+    READ_TOGETHER,
+    CrossEncoder,
+    cross_encoder,
+    log_odds,
+)
 from fivefold.retrieval.stages.terms import SOFTNESS
 from fivefold.values.query import DemandKind
 from fivefold.values.recall import Recall
@@ -40,11 +47,11 @@ from tests.support.toy_engine import toy
 
 
 @pytest.fixture
-def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Remark]:
     """The log-odds 2, 1, 0 … in the order of reading, so that sums can be checked by hand; what was read is listed."""
-    heard: list[Said] = []
+    heard: list[Remark] = []
 
-    def answers(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+    def answers(self: PairReader, question: str, memories: Sequence[Remark]) -> np.ndarray:
         first = len(heard)
         heard.extend(memories)
         return np.array([2.0 - place for place in range(first, len(heard))], dtype=np.float32)
@@ -53,7 +60,7 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
     return heard
 
 
-def test_what_is_read_adds_its_log_odds_to_the_sum_and_the_others_count_as_the_worst(verdicts: list[Said]) -> None:
+def test_what_is_read_adds_its_log_odds_to_the_sum_and_the_others_count_as_the_worst(verdicts: list[Remark]) -> None:
     pool = stage("reads", [of(1, 0.9), of(2, 0.8), of(3, 0.5)], depth=2, weight=0.5)
     sums = [SOFTNESS * log(0.9) + 1.0, SOFTNESS * log(0.8) + 0.5, SOFTNESS * log(0.5) + 0.5]
     expected = [exp((total - sums[0]) / SOFTNESS) for total in sums]
@@ -65,17 +72,17 @@ def test_what_is_read_adds_its_log_odds_to_the_sum_and_the_others_count_as_the_w
     assert pool.notes[-1].status == "done"
 
 
-def test_a_memory_is_read_with_its_speaker(verdicts: list[Said]) -> None:
+def test_a_memory_is_read_with_its_speaker(verdicts: list[Remark]) -> None:
     stage("reads", [said(of(1, 0.9), "tea at four", "Ana"), said(of(2, 0.8), "rain")])
-    assert verdicts == [Said("tea at four", "Ana"), Said("rain", "")]
+    assert verdicts == [Remark("tea at four", "Ana"), Remark("rain", "")]
 
 
 def test_a_verdict_counts_up_to_where_it_is_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PairReader, "answers", lambda self, question, memories: np.array([40.0, -40.0]))
-    assert stage("reads", [of(1, 0.9), of(2, 0.8)]).answers == {1: CLEAR, 2: -CLEAR}
+    assert stage("reads", [of(1, 0.9), of(2, 0.8)]).answers == {1: MAX_ODDS, 2: -MAX_ODDS}
 
 
-def test_what_lacks_the_number_asked_for_gains_nothing_over_what_has_it(verdicts: list[Said]) -> None:
+def test_what_lacks_the_number_asked_for_gains_nothing_over_what_has_it(verdicts: list[Remark]) -> None:
     """The log-odds would be 2, 1 and 0; the first has no 7."""
     candidates = [said(of(1, 0.9), "room 3"), said(of(2, 0.8), "room 7"), said(of(3, 0.7), "a room")]
     assert stage("reads", candidates, search(text="who sleeps in room 7?")).answers == {1: 1.0, 2: 1.0, 3: 0.0}
@@ -93,7 +100,7 @@ def test_it_reads_on_where_nothing_answers_yet(monkeypatch: pytest.MonkeyPatch) 
     assert stage("reads", candidates[1:], depth=2, further=1).answers == {2: -0.5, 3: 3.0}
 
 
-def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> None:
+def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Remark]) -> None:
     """As many scores that are near as are read together, and two far behind; the first answers with log-odds of 2."""
     near = range(1, READ_TOGETHER + 1)
     candidates = [*(of(row, 0.9 - row / 100) for row in near), of(READ_TOGETHER + 1, 0.2), of(READ_TOGETHER + 2, 0.1)]
@@ -105,21 +112,21 @@ def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> No
 
 
 @pytest.mark.parametrize("kind", ["list", "count"])
-def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Said], kind: DemandKind) -> None:
+def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Remark], kind: DemandKind) -> None:
     candidates = [of(1, 0.9), of(2, 0.8), of(3, 0.7)]
     stage("reads", candidates, search(demands=[demand(kind)]), depth=2, further=1)
     assert len(verdicts) == 3
 
 
 @pytest.mark.parametrize("kind", ["just now", "last time", "window"])
-def test_nothing_is_read_if_turns_or_a_time_alone_decide(verdicts: list[Said], kind: DemandKind) -> None:
+def test_nothing_is_read_if_turns_or_a_time_alone_decide(verdicts: list[Remark], kind: DemandKind) -> None:
     pool = stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand(kind, decides=True)]), weight=3.0)
     assert (verdicts, scores(pool), pool.answers) == ([], {2: 0.8, 1: 0.5}, {})
     assert pool.notes[-1].status == "idle"
     assert "the question asks for" in pool.notes[-1].why
 
 
-def test_a_window_with_a_subject_is_read(verdicts: list[Said]) -> None:
+def test_a_window_with_a_subject_is_read(verdicts: list[Remark]) -> None:
     stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand("window", decides=False)]))
     assert len(verdicts) == 2
 
@@ -135,7 +142,7 @@ def test_a_window_with_a_subject_is_read(verdicts: list[Said]) -> None:
     ],
 )
 def test_talk_between_people_and_chats_of_long_messages_are_not_read(
-    verdicts: list[Said], speaker: str | None, length: int, why: str
+    verdicts: list[Remark], speaker: str | None, length: int, why: str
 ) -> None:
     """Log-odds of 2 and 1 for scores of 0.8 and 0.5: if they are read, the second falls further behind."""
     pool = stage(
@@ -190,13 +197,13 @@ def test_without_a_demand_for_a_state_and_in_lists_nothing_is_overtaken() -> Non
         assert found[1] > found[2]
 
 
-def test_nothing_is_read_where_nothing_was_found(verdicts: list[Said]) -> None:
+def test_nothing_is_read_where_nothing_was_found(verdicts: list[Remark]) -> None:
     pool = stage("reads", [])
     assert (pool.candidates, pool.notes, verdicts) == ([], (), [])
 
 
 def test_without_its_model_the_order_stays_and_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+    def fail(self: PairReader, question: str, memories: Sequence[Remark]) -> np.ndarray:
         raise ReaderError("the file is gone")
 
     monkeypatch.setattr(PairReader, "answers", fail)
@@ -208,7 +215,7 @@ def test_without_its_model_the_order_stays_and_a_note_says_so(monkeypatch: pytes
 def test_the_model_knows_an_answer_from_what_only_sounds_alike() -> None:
     question = "what is the door code of the studio?"
     texts = ["The door code of the studio is 4417.", "We painted the door of the studio green.", "Lunch was late."]
-    odds = pair_reader().answers(question, [Said(text) for text in texts])
+    odds = pair_reader().answers(question, [Remark(text) for text in texts])
     assert odds.argmax() == 0
     assert odds[0] > 0 > odds[2]
 
@@ -217,7 +224,7 @@ def test_of_a_long_text_the_passage_nearest_to_the_question_is_read(monkeypatch:
     read = PairReader.answers
     heard: list[str] = []
 
-    def listen(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+    def listen(self: PairReader, question: str, memories: Sequence[Remark]) -> np.ndarray:
         heard.extend(memory.text for memory in memories)
         return read(self, question, memories)
 
@@ -236,7 +243,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No scores and no pace of other tests."""
     monkeypatch.setattr(rerank, "SCORES", Scores())
     monkeypatch.setattr(rerank, "_PACE", {})
-    monkeypatch.setattr(rerank, "_MET", set())
+    monkeypatch.setattr(rerank, "_WARM", set())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.relations import TOGETHER_ODDS, EndedConstants, lower_ended
-from fivefold.retrieval.stages.terms import ALIKE_COSINE, NEAR_LATE, STATES
+from fivefold.retrieval.stages.terms import ALIKE_COSINE, NEAR_LATE, STATE_FACTOR
 from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
@@ -250,7 +250,7 @@ def test_what_was_replaced_counts_less_for_the_present_and_more_for_the_past(kin
     world = Namespace(links=[replaced(1, 2, 1 / 3), replaced(1, 3, 1 / 19)])
     assert column("holds", [of(1), of(2), of(3)], asked(kind, world)) == [round(0.75 * factor, 4), 0.0, 0.0]
     messages = [said(of(row), "so " * 150, "user") for row in (1, 2, 3)]
-    less = factor if kind == "list" else factor / STATES
+    less = factor if kind == "list" else factor / STATE_FACTOR
     assert column("holds", messages, asked(kind, world)) == [round(0.75 * less, 4), 0.0, 0.0]
 
 
@@ -268,7 +268,7 @@ def test_a_replacement_later_than_the_question_does_not_count() -> None:
 def test_a_link_to_a_memory_that_is_not_a_candidate_counts_as_well() -> None:
     world = Namespace(links=[replaced(1, 99), replaced(98, 2)])
     context = asked("current", world)
-    assert column("holds", [of(1), of(2)], context) == [-STATES, 0.0]
+    assert column("holds", [of(1), of(2)], context) == [-STATE_FACTOR, 0.0]
     assert column("newest", [of(1), of(2)], context) == [0.0, 0.2]
 
 

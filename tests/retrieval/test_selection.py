@@ -73,7 +73,7 @@ def test_what_is_less_likely_than_asked_for_is_left_out() -> None:
     assert [(hit.rank, hit.memory.row) for hit in hits] == [(1, 2), (2, 4)]
     assert [(item.stage, item.reason) for item in dropped] == [
         ("min_chance", "chance 0.400, below 0.5"),
-        ("min_chance", "too far down to have a chance"),
+        ("min_chance", "too low a rank for a chance"),
     ]
     assert drop_unlikely(pool, None) is pool
 
@@ -134,7 +134,7 @@ def test_by_turn_session_memories_are_named_as_dropped() -> None:
     pool = Pool([of(1, "session", "s", 0.9), of(2, "turn", "s", 0.5), of(3, "note", None, 0.4)])
     hits, dropped = select(pool, 5, "turn")
     assert [hit.memory.row for hit in hits] == [2, 3]
-    assert [(item.id, item.reason) for item in dropped] == [("m00001", "a session, and only turns are wanted")]
+    assert [(item.id, item.reason) for item in dropped] == [("m00001", "a session; the recipe returns turns only")]
 
 
 def test_by_session_the_best_of_each_stands_for_it_and_notes_stand_alone() -> None:
@@ -203,7 +203,7 @@ def test_N3_a_turn_that_adds_nothing_steps_back(kind: DemandKind) -> None:
     pool = covered(kind)
     assert scores(pool) == pytest.approx({1: 0.9, 2: 0.8, 3: 0.007, 4: 0.6, 5: 0.005, 6: 0.1})
     whys = {one.memory.row: one.steps[-1].why for one in pool.candidates if one.steps}
-    assert whys == {3: "× 0.01, the question and its session have 100% of its words", 5: "× 0.01, it only asks"}
+    assert whys == {3: "× 0.01, the question and its session already have 100% of its words", 5: "× 0.01, it only asks"}
 
 
 @pytest.mark.parametrize("kind", [None, "window", "current"])

@@ -65,7 +65,7 @@ class TestManyRowsOfAFile(ManyRows):
 class TestManyRowsFarApart(TestManyRowsOfAFile):
     @pytest.fixture(autouse=True)
     def _sparse(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(dialect, "SPARSE", 0)
+        monkeypatch.setattr(dialect, "MAX_GAP", 0)
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def test_after_any_changes_the_index_is_that_of_what_is_left(changes: Changes) -
     chance, stored, connection = random.Random(7), dict[int, Document](), empty_store()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "BLOCK", 4)
-        patch.setattr(postings, "SMALL", 2)
+        patch.setattr(postings, "SMALL_BLOCK", 2)
         for new, gone in changes:
             added = [document(row, chance) for row in sorted(set(new) - stored.keys())]
             postings.add(connection, 1, 0, added)

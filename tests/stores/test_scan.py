@@ -64,7 +64,7 @@ def test_a_large_scan_takes_the_short_way_and_agrees(monkeypatch: pytest.MonkeyP
     matrix = unit_rows(6_000, 64, 1.0, 3)
     arrays = held(matrix)
     short, _ = closest(arrays, matrix[9], 25)
-    monkeypatch.setattr(scan, "PLAIN", 10_000)
+    monkeypatch.setattr(scan, "MAX_PLAIN", 10_000)
     plain, _ = closest(arrays, matrix[9], 25)
     assert short.tolist() == plain.tolist()
 
@@ -82,7 +82,7 @@ def test_of_many_that_are_chosen_the_short_way_agrees_too(monkeypatch: pytest.Mo
     matrix = unit_rows(9_000, 64, 1.0, 3)
     arrays, chosen = held(matrix), np.arange(1, 9_000, 2)
     short, _ = closest(arrays, matrix[9], 25, chosen)
-    monkeypatch.setattr(scan, "PLAIN", 10_000)
+    monkeypatch.setattr(scan, "MAX_PLAIN", 10_000)
     plain, _ = closest(arrays, matrix[9], 25, chosen)
     assert short.tolist() == plain.tolist()
     assert set(short.tolist()) <= set(chosen.tolist())

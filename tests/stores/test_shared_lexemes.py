@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fivefold
-from fivefold.stores.sql.scope import ALL, Kept, KeptRows
+from fivefold.stores.sql.scope import ALL, Gate, KeptRows
 from fivefold.stores.sqlite import lexical, postings
 from fivefold.stores.sqlite.connection import connect, number, rows
 from fivefold.stores.sqlite.dialect import SQLITE
@@ -64,7 +64,7 @@ def index(connection: apsw.Connection, namespace: int) -> None:
 
 
 def ranked(
-    connection: apsw.Connection, namespace: int, asked: list[str], depth: int, keep: Kept = ALL, sessions: bool = False
+    connection: apsw.Connection, namespace: int, asked: list[str], depth: int, keep: Gate = ALL, sessions: bool = False
 ) -> list[tuple[int, float]]:
     hits = lexical.search(connection, PostingCache(1), namespace, asked, depth, keep, sessions)
     return [(hit.row, hit.score) for hit in hits]
@@ -76,19 +76,19 @@ def test_the_index_finds_what_a_look_at_every_document_finds(found: Found, asked
     """Also of a type, whether its memories are few and listed, or many and looked up among the best."""
     some = KeptRows(np.arange(5, 40, 6), SQLITE)
     connection = all_ways(found)
-    for keep in (ALL, Kept(("fact",)), Kept(rows=some), Kept(("event",), some)):
+    for keep in (ALL, Gate(("fact",)), Gate(rows=some), Gate(("event",), some)):
         for sessions in (False, True):
             answers = []
-            for namespace, rare in product((SMALL, LARGE, MIXED), (lexical.RARE, 0)):
+            for namespace, rare in product((SMALL, LARGE, MIXED), (lexical.RARE_COUNT, 0)):
                 connection.execute("UPDATE memories SET namespace = ?", (namespace,))
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(lexical, "RARE", rare)
+                    patch.setattr(lexical, "RARE_COUNT", rare)
                     answers.append(ranked(connection, namespace, asked, depth, keep, sessions))
             every = ranked(connection, SMALL, asked, len(found), ALL, sessions)
             assert answers == 6 * [[hit for hit in every if passes(hit[0], keep)][:depth]]
 
 
-def passes(row: int, keep: Kept) -> bool:
+def passes(row: int, keep: Gate) -> bool:
     """Whether a document of `all_ways` is left by a filter."""
     return (not keep.types or ("fact", "event")[(row - 5) // 3 % 2] in keep.types) and (
         keep.rows is None or row in keep.rows.rows

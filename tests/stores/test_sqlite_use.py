@@ -15,7 +15,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.sql.scope import ALL, Kept, KeptRows
+from fivefold.stores.sql.scope import ALL, Gate, KeptRows
 from fivefold.stores.sqlite import vector_cache, vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
@@ -34,7 +34,7 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
         space = store.reader("default").search.vector_space()
         assert space is not None
         some = KeptRows(np.arange(1, 300, 7), SQLITE)
-        for keep in (ALL, Kept(("fact",)), Kept(("event", "preference")), Kept(rows=some), Kept(("fact",), some)):
+        for keep in (ALL, Gate(("fact",)), Gate(("event", "preference")), Gate(rows=some), Gate(("fact",), some)):
             for text in ("12 50 7", "hello"):
                 question = Toy().embed([text])[0]
                 with store.connections.reader() as connection:
@@ -44,7 +44,7 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
 
 
 def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cache, "SMALL", 5)
+    monkeypatch.setattr(vector_cache, "SMALL_SIZE", 5)
     with toy(store_path) as engine:
         engine.remember_many([f"text number {i}" for i in range(20)])
         assert isinstance(engine.store, SqliteStore)

@@ -46,7 +46,7 @@ def test_pieces_are_the_whole_in_order_and_of_one_vector(id: int, size: int) -> 
     assert list(keys) == list(range(first, first + len(keys)))
     assert keys[-1] <= last < vectors.keys_of(id + 1)[0]
     assert b"".join(pieces) == tokens
-    assert max(map(len, pieces)) <= vectors.PIECE or len(pieces) > 1_000
+    assert max(map(len, pieces)) <= vectors.PIECE_BYTES or len(pieces) > 1_000
 
 
 def test_what_is_forgotten_is_gone_from_the_file(stored: Stored, store: SqliteStore) -> None:

@@ -14,7 +14,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.scope import ALL, Kept, KeptRows
+from fivefold.stores.sql.scope import ALL, Gate, KeptRows
 from fivefold.stores.sqlite import codes, scan, vector_cache
 from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import connect, number
@@ -56,7 +56,7 @@ def opened(path: str) -> Engine:
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes, "EXACT_BYTES", 4 * 64 * EXACT)
     monkeypatch.setattr(codes, "BLOCK", 32)
-    monkeypatch.setattr(codes, "EVERY", 8)
+    monkeypatch.setattr(codes, "CHECK_STEP", 8)
     monkeypatch.setattr(scan, "MIN_SIGNED", 64)
     monkeypatch.setattr(scan, "SHARE", 4)
 
@@ -80,7 +80,7 @@ def space_of(engine: Engine) -> VectorSpace:
     return space
 
 
-def by_codes(engine: Engine, text: str, depth: int = 10, keep: Kept = ALL) -> list[RouteHit]:
+def by_codes(engine: Engine, text: str, depth: int = 10, keep: Gate = ALL) -> list[RouteHit]:
     store, space = store_of(engine), space_of(engine)
     with store.connections.reader() as connection:
         hits = store.vector_cache.search(connection, space, "full", Clusters().vector(text), depth, keep)
@@ -88,7 +88,7 @@ def by_codes(engine: Engine, text: str, depth: int = 10, keep: Kept = ALL) -> li
     return hits
 
 
-def by_scan(engine: Engine, text: str, depth: int = 10, keep: Kept = ALL) -> list[RouteHit]:
+def by_scan(engine: Engine, text: str, depth: int = 10, keep: Gate = ALL) -> list[RouteHit]:
     store, space = store_of(engine), space_of(engine)
     with store.connections.reader() as connection:
         return knn(connection, space, "full", Clusters().vector(text), depth, keep)
@@ -103,7 +103,7 @@ def count(engine: Engine, sql: str) -> int:
         return number(connection, sql) or 0
 
 
-def found_share(engine: Engine, keep: Kept = ALL) -> float:
+def found_share(engine: Engine, keep: Gate = ALL) -> float:
     """How many of the true ten nearest are found, over some questions."""
     shares = []
     for i in range(20):
@@ -128,12 +128,12 @@ def test_scores_are_those_of_the_vectors(engine: Engine) -> None:
 
 def test_among_few_the_codes_find_exactly_what_a_scan_finds(engine: Engine) -> None:
     some = KeptRows(np.arange(1, COUNT, 9), SQLITE)
-    for keep in (Kept(rows=some), Kept(("event",)), Kept(("fact",), some)):
+    for keep in (Gate(rows=some), Gate(("event",)), Gate(("fact",), some)):
         assert rounded(by_codes(engine, "question 2", keep=keep)) == rounded(by_scan(engine, "question 2", keep=keep))
 
 
 def test_a_filter_leaves_as_many_as_pass_it(engine: Engine) -> None:
-    half = Kept(rows=KeptRows(np.arange(1, COUNT, 2), SQLITE))
+    half = Gate(rows=KeptRows(np.arange(1, COUNT, 2), SQLITE))
     assert found_share(engine, half) >= 0.95
     assert all(hit.row % 2 for hit in by_codes(engine, "question 2", keep=half))
     assert len(by_codes(engine, "question 2", 100, keep=half)) == 100
@@ -199,7 +199,7 @@ def test_what_another_process_does_is_seen_at_the_next_search(engine: Engine, st
 def test_a_process_that_missed_many_removals_reads_the_codes_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codes, "LOGGED", 4)
+    monkeypatch.setattr(codes, "MIN_LOGGED", 4)
     by_codes(engine, "question")
     for i in range(10):
         engine.forget(f"m{i}")
@@ -229,7 +229,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 def test_without_codes_the_scan_answers_and_they_are_packed(
     engine: Engine, store_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_cache, "UNPACKED", 64)
+    monkeypatch.setattr(vector_cache, "MAX_UNCODED", 64)
     engine.configure(route_budget_ms=1)
     other = connect(store_path)
     other.execute("DELETE FROM code_blocks")

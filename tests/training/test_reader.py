@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from fivefold.models.bert import word_pieces
-from fivefold.models.reader import Said, SaidPair
+from fivefold.models.reader import Remark, SaidPair
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def scenes(count: int) -> list[Any]:
     dice, found = random.Random(4), []
     for number in range(count):
         things = dice.sample(THINGS, 4)
-        memories = tuple(Said(f"The {thing} is green.", "user") for thing in things)
+        memories = tuple(Remark(f"The {thing} is green.", "user") for thing in things)
         asked = [made.scenes.Asked(f"Colour of the {thing}?", (i,)) for i, thing in enumerate(things[:3])]
         asked.append(made.scenes.Asked(f"Price of the {things[3]}?", ()))
         found.append(made.scenes.Scene(f"s{number}", memories, tuple(asked)))
@@ -161,7 +161,7 @@ def test_talk_is_statements_of_chats_and_the_lives_to_choose_by() -> None:
 def test_like_texts_are_paired_and_equal_ones_are_not() -> None:
     torch.manual_seed(1)
     encoder = made.pair_reader.Encoder(0, width=48).eval()
-    texts = [Said(f"The {thing} is here.", "user") for thing in THINGS] + [Said("The lamp is here.", "ben")]
+    texts = [Remark(f"The {thing} is here.", "user") for thing in THINGS] + [Remark("The lamp is here.", "ben")]
     found = list(made.like.like_lessons(texts, encoder, 2, random.Random(1)))
     assert len(found) == 2 * len(texts)
     assert all(lesson.said.older.text != lesson.said.newer.text for lesson in found)
@@ -170,7 +170,7 @@ def test_like_texts_are_paired_and_equal_ones_are_not() -> None:
 def test_a_question_meets_the_texts_that_are_most_like_it() -> None:
     torch.manual_seed(1)
     encoder = made.pair_reader.Encoder(0, width=48).eval()
-    texts = [Said(f"The {thing} is here.", "user") for thing in THINGS]
+    texts = [Remark(f"The {thing} is here.", "user") for thing in THINGS]
     found = list(made.like.near_lessons([texts[2].text, texts[0].text], texts, encoder, 2))
     assert [lesson.said.newer for lesson in found[::2]] == [texts[2], texts[0]]
     assert {(lesson.label, lesson.asks) for lesson in found} == {(made.lessons.UNKNOWN, True)}
@@ -253,11 +253,11 @@ def test_the_figures_by_hand() -> None:
     found = made.figures.relation_figures(logits, told)
     assert (found.right, found.found) == (0.75, (0.5, 0.5, 0.5))
     two, none = made.scenes.Asked("a?", (1,)), made.scenes.Asked("b?", ())
-    scene = made.scenes.Scene("s", (Said("x"), Said("y")), (two, two, none))
+    scene = made.scenes.Scene("s", (Remark("x"), Remark("y")), (two, two, none))
     figures = made.figures.answer_figures(np.array([0.0, 2.0, 3.0, 1.0, 1.0, -1.0]), [scene])
     assert (figures.first, figures.area, figures.never) == (0.5, 1.0, (1.0, 1.0))
     assert made.figures.area([3, 2, 1], [2, 0]) == pytest.approx(4.5 / 6)
-    assert made.figures.asked_pairs([scene])[1] == SaidPair(Said("a?", "question"), Said("y"))
+    assert made.figures.asked_pairs([scene])[1] == SaidPair(Remark("a?", "question"), Remark("y"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import ReaderError
-from fivefold.models.reader import Chances, PairReader, Said
+from fivefold.models.reader import Chances, PairReader, Remark
 from fivefold.stores import open_store
 from fivefold.stores.interface import Store
 from fivefold.values.reports import Report
@@ -281,12 +281,12 @@ def test_a_number_that_says_how_something_is_makes_no_series(older: str, newer: 
 
 
 def test_an_answer_of_an_assistant_repeats_and_its_notes_do_not() -> None:
-    home = Said("I live in Porto.", "user")
-    assert is_answer(home, Said("So you moved to Lisbon, noted.", "assistant"))
-    assert is_answer(home, Said("Lisbon from now on, very good.", "assistant"))
-    assert not is_answer(home, Said("The user moved to Lisbon.", "assistant"))
-    assert not is_answer(Said("Marta lives in Porto.", "agent"), Said("Marta moved to Lisbon.", "agent"))
-    assert not is_answer(home, Said("You know what, I moved to Lisbon.", "user"))
+    home = Remark("I live in Porto.", "user")
+    assert is_answer(home, Remark("So you moved to Lisbon, noted.", "assistant"))
+    assert is_answer(home, Remark("Lisbon from now on, very good.", "assistant"))
+    assert not is_answer(home, Remark("The user moved to Lisbon.", "assistant"))
+    assert not is_answer(Remark("Marta lives in Porto.", "agent"), Remark("Marta moved to Lisbon.", "agent"))
+    assert not is_answer(home, Remark("You know what, I moved to Lisbon.", "user"))
 
 
 def test_plain_words_of_change() -> None:

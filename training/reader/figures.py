@@ -10,7 +10,7 @@ import numpy.typing as npt
 from training.reader.pairs import RELATIONS, Pair
 from training.reader.scenes import Scene
 
-from fivefold.models.reader import QUESTION, Said, SaidPair
+from fivefold.models.reader import QUESTION, Remark, SaidPair
 
 Array = npt.NDArray[np.floating]
 
@@ -60,7 +60,7 @@ def relation_figures(logits: Array, pairs: Sequence[Pair]) -> RelationFigures:
 def asked_pairs(scenes: Sequence[Scene]) -> list[SaidPair]:
     """Every question with every memory of its scene."""
     return [
-        SaidPair(Said(asked.text, QUESTION), memory)
+        SaidPair(Remark(asked.text, QUESTION), memory)
         for scene in scenes
         for asked in scene.questions
         for memory in scene.memories

@@ -11,7 +11,7 @@ from training.reader.pairs import RELATIONS, Pair, drawn, given_names, swap_lett
 from training.reader.scenes import Scene
 from training.reader.wordings import read_wordings, worded
 
-from fivefold.models.reader import QUESTION, Said, SaidPair
+from fivefold.models.reader import QUESTION, Remark, SaidPair
 
 UNKNOWN = -1
 """The label where only a teacher judges."""
@@ -35,8 +35,8 @@ def relation_lesson(pair: Pair) -> Lesson:
     return Lesson(pair.said, RELATIONS.index(pair.relation) if pair.relation in RELATIONS else UNKNOWN)
 
 
-def answer_lesson(question: str, memory: Said, label: int) -> Lesson:
-    return Lesson(SaidPair(Said(question, QUESTION), memory), label)
+def answer_lesson(question: str, memory: Remark, label: int) -> Lesson:
+    return Lesson(SaidPair(Remark(question, QUESTION), memory), label)
 
 
 def relation_lessons(pairs: Sequence[Pair], count: int, by_hand: float, seed: int) -> list[Lesson]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from training.reader.lessons import UNKNOWN, Lesson, answer_lesson
 
 from fivefold.models.bert import word_pieces
-from fivefold.models.reader import Said, SaidPair
+from fivefold.models.reader import Remark, SaidPair
 
 LENGTH = 96
 """Word pieces of a text that count for its likeness."""
@@ -21,7 +21,7 @@ SAME = 0.98
 """From which likeness on two texts say the same."""
 
 
-def like_lessons(texts: Sequence[Said], encoder: Encoder, near: int, dice: random.Random) -> Iterator[Lesson]:
+def like_lessons(texts: Sequence[Remark], encoder: Encoder, near: int, dice: random.Random) -> Iterator[Lesson]:
     """Each text as the older one, with some of the most like ones; the relation is not known."""
     vectors = unit_vectors(texts, encoder)
     for start in range(0, len(texts), 4096):
@@ -33,9 +33,9 @@ def like_lessons(texts: Sequence[Said], encoder: Encoder, near: int, dice: rando
                 yield Lesson(SaidPair(texts[row], texts[at]), UNKNOWN)
 
 
-def near_lessons(questions: Sequence[str], texts: Sequence[Said], encoder: Encoder, near: int) -> Iterator[Lesson]:
+def near_lessons(questions: Sequence[str], texts: Sequence[Remark], encoder: Encoder, near: int) -> Iterator[Lesson]:
     """Each question with the texts most like it, as a search brings them; whether they answer is not known."""
-    asked = unit_vectors([Said(question) for question in questions], encoder)
+    asked = unit_vectors([Remark(question) for question in questions], encoder)
     vectors = unit_vectors(texts, encoder)
     for start in range(0, len(questions), 4096):
         places = (asked[start : start + 4096] @ vectors.T).topk(min(near, len(texts)), dim=1).indices
@@ -44,7 +44,7 @@ def near_lessons(questions: Sequence[str], texts: Sequence[Said], encoder: Encod
 
 
 @torch.no_grad()
-def unit_vectors(texts: Sequence[Said], encoder: Encoder) -> Tensor:
+def unit_vectors(texts: Sequence[Remark], encoder: Encoder) -> Tensor:
     """The mean of the token vectors of each text without its speaker, at unit length."""
     device = encoder.words.weight.device
     pieces = word_pieces()

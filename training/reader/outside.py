@@ -14,7 +14,7 @@ from training.reader.lessons import Lesson, answer_lesson
 from training.reader.pairs import given_names
 
 from fivefold.evaluation import read_life
-from fivefold.models.reader import Said
+from fivefold.models.reader import Remark
 from fivefold_bench.everyday import shipped_lives
 
 QUESTIONS = {"squad": 9_000, "qamr": 2_500, "selqa": 1_200, "nq": 1_500, "spc_ask": 7_000}
@@ -74,15 +74,15 @@ def outside_lessons(
     return found[:count]
 
 
-def talk(texts: Sequence[Text], dice: random.Random) -> list[Said]:
+def talk(texts: Sequence[Text], dice: random.Random) -> list[Remark]:
     """Statements in the first person from chats, and the memories of the lives to choose by, mixed."""
     lines = [text for text in texts if text.source.startswith("spc") and _is_statement(text.text)]
     dice.shuffle(lines)
     people = {"A": "Anna", "B": "Ben"}
-    unique = {said.text.lower(): said for said in (Said(_named(line.text, people), "user") for line in lines)}
+    unique = {said.text.lower(): said for said in (Remark(_named(line.text, people), "user") for line in lines)}
     found = list(unique.values())[:TALK]
     for path in shipped_lives("choose"):
-        found += [Said(memory.content, memory.speaker or "user") for memory in read_life(path).memories]
+        found += [Remark(memory.content, memory.speaker or "user") for memory in read_life(path).memories]
     dice.shuffle(found)
     return found
 
@@ -97,8 +97,8 @@ def _is_statement(text: str) -> bool:
     return SHORT <= len(text.split()) <= LONG and "?" not in text and STATED.search(text) is not None
 
 
-def _said(text: Text, people: dict[str, str]) -> Said:
-    return Said(_named(text.text, people)[:LONGEST], people.get(text.speaker, text.speaker))
+def _said(text: Text, people: dict[str, str]) -> Remark:
+    return Remark(_named(text.text, people)[:LONGEST], people.get(text.speaker, text.speaker))
 
 
 def _named(text: str, people: dict[str, str]) -> str:

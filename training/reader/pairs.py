@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fivefold.models.reader import Said, SaidPair
+from fivefold.models.reader import Remark, SaidPair
 
 RELATIONS = ("replaces", "continues", "apart")
 DATA = Path(__file__).parent / "data"
@@ -37,7 +37,7 @@ class Pair:
     @property
     def said(self) -> SaidPair:
         """Both texts as the model reads them."""
-        return SaidPair(Said(self.older, self.older_speaker), Said(self.newer, self.newer_speaker))
+        return SaidPair(Remark(self.older, self.older_speaker), Remark(self.newer, self.newer_speaker))
 
     @property
     def third_person(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from training.reader.pairs import DATA
 
-from fivefold.models.reader import Said
+from fivefold.models.reader import Remark
 
 FILE = DATA / "scenes.jsonl.xz"
 
@@ -31,7 +31,7 @@ class Scene:
     """The memories in their order, and the questions about them."""
 
     name: str
-    memories: tuple[Said, ...]
+    memories: tuple[Remark, ...]
     questions: tuple[Asked, ...]
 
 
@@ -45,7 +45,7 @@ def _scene(line: str) -> Scene:
     place = {memory["id"]: i for i, memory in enumerate(found["memories"])}
     return Scene(
         found["scene"],
-        tuple(Said(memory["text"], memory["speaker"]) for memory in found["memories"]),
+        tuple(Remark(memory["text"], memory["speaker"]) for memory in found["memories"]),
         tuple(Asked(item["q"], tuple(place[id] for id in item["answers"])) for item in found["questions"]),
     )
 

@@ -26,7 +26,7 @@ from training.reader.school import School, mean_logits
 from training.reader.teacher import Teacher, load_teacher
 
 from fivefold.models.bert import WordPieces, word_pieces
-from fivefold.models.reader import Said
+from fivefold.models.reader import Remark
 
 LAYERS, INNER = (0, 1, 3, 5), 1536
 """The layers of MiniLM that the student takes, and how wide their inner part stays."""
@@ -83,7 +83,7 @@ def pool(school: School, answers: Sequence[Lesson], outside: Outside, base: Enco
     """What the teachers judge for the student: lessons of all kinds, like texts, and questions with what is near."""
     dice = random.Random(5)
     by_hand = [said for pair in school.train for said in (pair.said.older, pair.said.newer)]
-    heard: list[Said] = talk(outside.texts, dice)
+    heard: list[Remark] = talk(outside.texts, dice)
     heard = heard[: school.some(len(heard))]
     questions = [asked.text for scene in school.scenes for asked in scene.questions]
     memories = [memory for scene in school.scenes for memory in scene.memories]

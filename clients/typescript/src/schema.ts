@@ -205,7 +205,7 @@ export interface paths {
          * Remember one text
          * @description Remember one text.
          *
-         *         What a new statement replaces is superseded; what is known already is merged. The report tells which.
+         *         A new statement supersedes the memories that it replaces; a known text is merged. The report names them.
          */
         post: operations["remember"];
         delete?: never;
@@ -247,7 +247,7 @@ export interface paths {
          * Remember the messages of a conversation as turns of a session; those that are stored already are merged
          * @description Remember the messages of a conversation as turns of a session; those that are stored already are merged.
          *
-         *         What the namespace's settings leave out, such as system messages, is in the notes of the report.
+         *         The notes of the report count messages that the settings leave out, such as system messages.
          */
         post: operations["remember_messages"];
         delete?: never;
@@ -460,9 +460,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
-         * @description Memories that somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions,
-         *         secrets.
+         * Findings to check: expired, expiring, stale, never used, near-duplicates, contradictions, secrets
+         * @description Findings to check: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
          */
         get: operations["namespace_health"];
         put?: never;
@@ -709,8 +708,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Everything the namespace has learned from use so far, and its present weight
-         * @description Everything the namespace has learned from use so far, and its present weight.
+         * Everything the namespace has learned from use so far, and its current weight
+         * @description Everything the namespace has learned from use so far, and its current weight.
          */
         get: operations["learned"];
         put?: never;
@@ -1067,7 +1066,7 @@ export interface components {
             count: number;
             updated_at: string | null;
         };
-        /** @description The dated facts in a stretch of time, in the order of the days they are meant for; `str()` of it is a text. */
+        /** @description The dated facts in a stretch of time, in the order of their days; `str()` of it is a text. */
         Agenda: {
             /** Format: date-time */
             start: string;
@@ -1194,9 +1193,9 @@ export interface components {
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description Number of the last turns that come along; default: the namespace's setting */
+            /** @description Number of last turns to add; default: the namespace's setting */
             recent_turns?: number | null;
-            /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
+            /** @description The current conversation: its last turns are added, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
@@ -1251,7 +1250,7 @@ export interface components {
             about: string;
             speaker: string;
         };
-        /** @description A look at a namespace's vocabulary: how much of it the look before had found too (R5). */
+        /** @description A check of a namespace's vocabulary, with the share that the check before found too (R5). */
         Drift: {
             /** Format: date-time */
             checked_at: string;
@@ -1658,37 +1657,37 @@ export interface components {
         Namespace: {
             name: string;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfAuditEntry: {
             items: components["schemas"]["AuditEntry"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfEdge: {
             items: components["schemas"]["Edge"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfEntity: {
             items: components["schemas"]["Entity"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfMemory: {
             items: components["schemas"]["Memory"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfNamespace: {
             items: components["schemas"]["Namespace"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfRecipeInBrief: {
             items: components["schemas"]["RecipeInBrief"][];
             cursor: string | null;
         };
-        /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+        /** @description A page of a list; `cursor` asks for the next page, None on the last. */
         PageOfSession: {
             items: components["schemas"]["Session"][];
             cursor: string | null;
@@ -1767,7 +1766,7 @@ export interface components {
             limit: number | null;
             error_id: string | null;
         };
-        /** @description The known facts of the user, or of a person, place or project, as far as they fit; `str()` of it is a text. `earlier` is what was true before; it is not part of the text. `left_out` counts the facts that did not fit. */
+        /** @description The known facts about the user, or about a person, place or project, as far as they fit; `str()` of it is a text. `earlier` has facts that no longer hold; they are not part of the text. `left_out` counts the facts that did not fit. */
         Profile: {
             about: string;
             /** Format: date-time */
@@ -1888,9 +1887,9 @@ export interface components {
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description Number of the last turns that come along; default: the namespace's setting */
+            /** @description Number of last turns to add; default: the namespace's setting */
             recent_turns?: number | null;
-            /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
+            /** @description The current conversation: its last turns are added, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
@@ -2184,7 +2183,7 @@ export interface components {
             tool_messages?: ("skip" | "short" | "keep") | null;
             tool_length?: number | null;
         };
-        /** @description One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled. `chance` is how likely it answers, if it was recalled by a recipe that judges that. `standing` marks an instruction or a preference that holds for every request. */
+        /** @description One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled. `chance` is the chance that it answers, if the recipe gives chances. `standing` marks an instruction or a preference that holds for every request. */
         Source: {
             number: number;
             id: string;
@@ -2259,7 +2258,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description The memories that had expired and were forgotten; after a dry run, those that would be. */
+        /** @description The expired memories that were forgotten, or that would be after a dry run. */
         Sweep: {
             /** Format: date-time */
             at: string;
@@ -2278,7 +2277,7 @@ export interface components {
             content: string;
             note: string | null;
         };
-        /** @description As for a recall, and whether the answer says how it was found. */
+        /** @description The request of a recall, with or without the trace in the answer. */
         TracedBody: {
             /** @description The question in plain words, as a person would ask it */
             question: string;
@@ -2316,9 +2315,9 @@ export interface components {
             filter?: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description Number of the last turns that come along; default: the namespace's setting */
+            /** @description Number of last turns to add; default: the namespace's setting */
             recent_turns?: number | null;
-            /** @description The running conversation: its last turns come along, and “since we last talked” means the one before; default: the one that spoke last */
+            /** @description The current conversation: its last turns are added, and “since we last talked” means the one before; default: the one that spoke last */
             session_id?: string | null;
             /** @description The least chance that a memory answers, for it to be returned; default: none */
             min_chance?: number | null;
@@ -2389,7 +2388,7 @@ export interface components {
             end: string;
             text: string;
         };
-        /** @description A word of the question and the word of the memory that it came nearest to. `start` and `end` are its characters in the memory's content; both are −1 for a word that is not in it, such as one of the speaker's name, the date or the turn before. */
+        /** @description A word of the question and the nearest word of the memory. `start` and `end` are its characters in the memory's content; both are −1 if the word is in the speaker's name, the date or the turn before. */
         WordMatch: {
             question: string;
             memory: string;
@@ -2426,7 +2425,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The known facts of the user, or of a person, place or project, as far as they fit; `str()` of it is a text */
+            /** @description The known facts about the user, or about a person, place or project, as far as they fit; `str()` of it is a text */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2457,7 +2456,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The dated facts in a stretch of time, in the order of the days they are meant for; `str()` of it is a text. */
+            /** @description The dated facts in a stretch of time, in the order of their days; `str()` of it is a text. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2712,7 +2711,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3022,7 +3021,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3080,7 +3079,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3160,7 +3159,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The memories that had expired and were forgotten; after a dry run, those that would be. */
+            /** @description The expired memories that were forgotten, or that would be after a dry run. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3378,7 +3377,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3649,7 +3648,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3698,7 +3697,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3718,7 +3717,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3747,7 +3746,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3857,7 +3856,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3884,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some items of a list in its order; `cursor` asks for those behind them, None when these were the last. */
+            /** @description A page of a list; `cursor` asks for the next page, None on the last. */
             200: {
                 headers: {
                     [name: string]: unknown;

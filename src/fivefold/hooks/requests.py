@@ -41,7 +41,7 @@ MIN_KNOWN_TOKENS = 30
 PROFILE_SHARE = 70
 """Percent of the room of what is known that the profile may take."""
 
-AHEAD = timedelta(days=14)
+TIME_AHEAD = timedelta(days=14)
 """Time ahead for which a session is told of dated facts."""
 
 MAX_LINES = 5
@@ -81,7 +81,7 @@ def _known(engine: Engine, room: int, now: datetime, with_turns: bool) -> str:
     profile = engine.profile(token_budget=max(1, room * PROFILE_SHARE // 100), now=now)
     if profile.facts:
         parts.append("\n".join(map(quote_line, str(profile).splitlines())))
-    ahead = engine.agenda(now, now + AHEAD, limit=MAX_LINES).facts
+    ahead = engine.agenda(now, now + TIME_AHEAD, limit=MAX_LINES).facts
     changed = engine.changes().replaced[:MAX_LINES] if with_turns else ()
     for title, lines in (
         ("coming:", [f"- {fact.first_day:%a %d %b}: {quote_line(fact.text)}" for fact in ahead]),

@@ -23,7 +23,7 @@ ASSISTANT = frozenset({"assistant", "agent", "ai", "bot", "model", "system"})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Remark:
     """A text and who says it; an empty speaker is the user."""
 
     text: str
@@ -44,8 +44,8 @@ class Said:
 class SaidPair:
     """Two memories in the order they were said, or a question and a memory."""
 
-    older: Said
-    newer: Said
+    older: Remark
+    newer: Remark
 
 
 def token_rows(pieces: WordPieces, pairs: Sequence[SaidPair]) -> list[tuple[list[int], int]]:
@@ -86,9 +86,9 @@ class PairReader(ShippedModel):
         """Calibrated: of pairs called a change with .7, about seven in ten are one, on unseen wordings."""
         return [Chances(*map(float, row)) for row in self._read(pairs, "chances", 3)]
 
-    def answers(self, question: str, memories: Sequence[Said]) -> Vector:
+    def answers(self, question: str, memories: Sequence[Remark]) -> Vector:
         """The log-odds of each memory that it answers, from its text alone."""
-        asked = Said(question, QUESTION)
+        asked = Remark(question, QUESTION)
         return self._read([SaidPair(asked, memory) for memory in memories], "answers", 1)[:, 0]
 
     def _read(self, pairs: Sequence[SaidPair], output: str, width: int) -> Matrix:

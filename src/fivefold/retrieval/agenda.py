@@ -26,16 +26,16 @@ MAX_DATED = 300
 MAX_STRETCH = 32 * DAY_MICROS
 """A longer stretch of time is not a date of an agenda: 'next year'."""
 
-OVERDUE = timedelta(days=14)
+MAX_OVERDUE = timedelta(days=14)
 """For how long something is overdue that was due and that nothing says is done."""
 
 REPEATS_AHEAD = timedelta(days=7)
 """Time ahead for which weekly events are listed."""
 
-LIKELY = 0.1
+MIN_CHANCE = 0.1
 """From this chance on a later memory is asked whether it moves a date."""
 
-RARE = 4
+RARE_COUNT = 4
 """A word that so many of the memories around the dates have says what is dated."""
 
 MAX_LATER = 30
@@ -111,7 +111,7 @@ def agenda(namespace: Namespace, start: datetime, end: datetime | None, limit: i
     last = end or datetime.max.replace(tzinfo=start.tzinfo)
     items = [
         item
-        for item in _items(reader, start - OVERDUE, last)
+        for item in _items(reader, start - MAX_OVERDUE, last)
         if item.span.start >= start or (item.span.end > start and _days(item.span) > 1) or _is_overdue(item, start)
     ]
     later, common = _later_memories(reader, items)
@@ -227,7 +227,7 @@ def _later_memories(reader: Reader, items: Sequence[_Item]) -> tuple[dict[str, l
     rows = sorted({item.memory.row for item in items})
     linked: dict[int, set[int]] = {}
     for link in reader.memories.successions(rows):
-        if link.chance >= LIKELY:
+        if link.chance >= MIN_CHANCE:
             linked.setdefault(link.older, set()).add(link.newer)
     found: dict[int, set[int]] = {row: set(linked.get(row, ())) for row in rows}
     for item in items:
@@ -269,7 +269,7 @@ def _moves(later: Memory, item: _Item, dated: Sequence[_Item], common: Counter[s
 
 def _same_thing(shared: frozenset[str], item: _Item, common: Counter[str]) -> bool:
     """True if two texts share two words of what is dated, or one that few others have."""
-    return len(shared) >= 2 or any(common[word] <= RARE for word in shared)
+    return len(shared) >= 2 or any(common[word] <= RARE_COUNT for word in shared)
 
 
 def _is_told_again(item: _Item, seen: Sequence[_Item]) -> bool:

@@ -46,7 +46,7 @@ MAX_EARLIER = 30
 ENDED_CHANCE = 0.9
 """A fact that is less likely to hold than this counts as true before: a stale line is worse than a missing one."""
 
-REPEATED = 0.65
+SAME_SHARE = 0.65
 """The share of its words that other lines have already, from which a line says nothing new."""
 
 MIN_WEIGHT = 0.2
@@ -180,7 +180,7 @@ def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple
         value = 1 / (1 + math.exp(-sum([weights[name] * each for name, each in marks.items()])))
         chance = math.prod(1 - link.chance for link in newer.get(fact.row, ()) if not fact.pinned)
         ended = fact.valid_to is not None and fact.valid_to <= now
-        if fact.weight < MIN_WEIGHT and not fact.pinned and marks["news"] < LIKELY:
+        if fact.weight < MIN_WEIGHT and not fact.pinned and marks["news"] < MIN_CHANCE:
             continue
         line = _Line(fact, own, 0.0 if ended else chance, 1.0 if fact.pinned else value)
         stale = ended or (chance < ENDED_CHANCE and not _DIET.search(fact.text))
@@ -284,7 +284,7 @@ def _worth(line: _Line, known: Collection[str]) -> float:
     if not line.words:
         return 0.0
     new = sum(word not in known for word in line.words) / len(line.words)
-    return line.value**SURE * new if new >= 1 - REPEATED else 0.0
+    return line.value**SURE * new if new >= 1 - SAME_SHARE else 0.0
 
 
 def _fact(line: _Line, secrets: bool, until: datetime | None = None) -> Fact:
@@ -331,7 +331,7 @@ MAX_CHANGES = 200
 NEW_WEIGHT = 0.35
 """A fact below this weight is small talk, and no news."""
 
-LIKELY = 0.5
+MIN_CHANCE = 0.5
 """From this chance on a likely replacement is shown as one."""
 
 
@@ -341,7 +341,7 @@ def changes(namespace: Namespace, since: datetime, now: datetime, secrets: bool)
     reader = namespace.reader
     recent = _shown(reader.facts.since(since, MAX_CHANGES), now)
     rows = sorted({fact.row for fact in recent})
-    older, newer = _links(reader, [link for link in reader.memories.successions(rows) if link.chance >= LIKELY])
+    older, newer = _links(reader, [link for link in reader.memories.successions(rows) if link.chance >= MIN_CHANCE])
     ended = set(reader.facts.ended_since(since, now, MAX_CHANGES))
     ended |= {link.older for row in rows for link in older.get(row, ())}
     ids = {row: memory.id for row, memory in reader.memories.fetch(sorted(ended)).items()}
@@ -499,7 +499,7 @@ def values_of(reader: Reader, answer: Recall, secrets: bool = False) -> tuple[li
     for memory in ordered:
         text = _best_clause(memory, asked)
         words = frozenset(lexemes(text))
-        if origin_of(memory.speaker) != "user" and any(len(words & other) >= REPEATED * len(words) for other in said):
+        if origin_of(memory.speaker) != "user" and any(len(words & other) >= SAME_SHARE * len(words) for other in said):
             continue
         said.append(frozenset(lexemes(memory.content)))
         memories.append(memory)

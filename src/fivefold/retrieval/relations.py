@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from fivefold.models.reader import Said, SaidPair, pair_reader
+from fivefold.models.reader import Remark, SaidPair, pair_reader
 from fivefold.retrieval.protocols import Pool, SearchContext
 from fivefold.stores.records import Succession
 from fivefold.values.fields import About, Between
@@ -204,7 +204,7 @@ def _surer(chance: float) -> float:
     return TOGETHER_ODDS * chance / (1 - chance + TOGETHER_ODDS * chance)
 
 
-def wrong_time(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, context: SearchContext) -> Vector:
+def wrong_time(memories: Sequence[Memory], said: Sequence[Remark], odds: Vector, context: SearchContext) -> Vector:
     """Of each memory that was read the chance that another one answers and is of the right time.
 
     For a question about the present that is a newer one that replaces it; for one about the past, an older one that it

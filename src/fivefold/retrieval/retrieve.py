@@ -133,7 +133,7 @@ FUSIONS: Parts[Fusion] = Parts(
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedList:
     """The candidates, by row the scores of routes that only support others, and all that the routes brought."""
 
     candidates: list[Candidate]
@@ -149,7 +149,7 @@ Known = dict[str, tuple[Sequence[RouteHit], Shares]]
 """The shares that were worked out before, by route, with the hits they are of."""
 
 
-def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, known: Known | None = None) -> Fused:
+def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, known: Known | None = None) -> FusedList:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     supports = {part.route for part in plan.routes if part.supports}
     shares = _shares([run for run in runs if run.route not in supports], plan, spec, known)
@@ -165,7 +165,7 @@ def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch, k
     candidates = [new_candidate(memories[row], later(write, found, row), fused[row]) for row in best if row in memories]
     supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
     ids.update((row, memory.id) for row, memory in memories.items())
-    return Fused(candidates, supporting, FusedRows(fused, ids, size))
+    return FusedList(candidates, supporting, FusedRows(fused, ids, size))
 
 
 def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, known: Known) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from fivefold.errors import ReaderError
-from fivefold.models.reader import Said, SaidPair, pair_reader
+from fivefold.models.reader import Remark, SaidPair, pair_reader
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
 from fivefold.stores.interface import Reader, Writer
@@ -228,9 +228,9 @@ class Replacement:
         return self.read >= (limit if is_plain(newer.text) else SURE)
 
 
-def _said(side: Side) -> Said:
+def _said(side: Side) -> Remark:
     memory = memory_of(side)
-    return Said(memory.content, memory.speaker or "")
+    return Remark(memory.content, memory.speaker or "")
 
 
 def find_replacements(found: Iterable[Neighbourhood]) -> list[Replacement]:

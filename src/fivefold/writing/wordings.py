@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from fivefold.models.reader import Said
+from fivefold.models.reader import Remark
 from fivefold.text.calendar_words import MONTH, WEEKDAY
 from fivefold.text.lexemes import late_pattern, lexemes, stop_words
 from fivefold.writing.extract.statements import refers_back
@@ -119,7 +119,7 @@ def is_doubtful(older: str, newer: str) -> bool:
     return any(word.casefold() not in known for word in _OTHERS.findall(newer))
 
 
-def is_answer(older: Said, newer: Said) -> bool:
+def is_answer(older: Remark, newer: Remark) -> bool:
     """True if an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
     if not newer.by_assistant:
         return False

@@ -14,7 +14,7 @@ import numpy as np
 
 from fivefold.errors import FivefoldError, ReaderError, StoreClosed
 from fivefold.learning.reranker import DEFAULT_BLEND, STEP, feature_rows, search_kinds
-from fivefold.models.reader import Said, pair_reader
+from fivefold.models.reader import Remark, pair_reader
 from fivefold.models.rerankers import SCORES, reranker
 from fivefold.retrieval.protocols import Pool, SearchContext, are_short, best_first, is_talk
 from fivefold.retrieval.relations import inherited, replacements_among, stand_ins, vectors_of, wrong_time
@@ -34,7 +34,7 @@ from fivefold.values.vectors import Passage, QuestionReading, Vector
 
 READS = "reads"
 
-CLEAR = 6.0
+MAX_ODDS = 6.0
 """Log-odds beyond which a verdict counts no more."""
 
 MIN_SCORE = 1e-9
@@ -49,7 +49,7 @@ LIKE_AN_ANSWER = 8.0
 """Weight of likeness to a memory that answers, compared with the sum, in the choice of the next one to read for a
 list."""
 
-SHOWN = 0.005
+MIN_CHANCE = 0.005
 """From which chance on the reason says that another memory is of the right time."""
 
 _NUMBER = re.compile(r"\d+")
@@ -107,7 +107,7 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
     best = ranked[: len(said)]
-    found = np.clip(found, -CLEAR, CLEAR)
+    found = np.clip(found, -MAX_ODDS, MAX_ODDS)
     numbers = set(_NUMBER.findall(context.query.to_read))
     has = np.array([not numbers.isdisjoint(_NUMBER.findall(one.text)) for one in said])
     if has.any():  # the reader hardly tells numbers apart: without those of the question nothing beats what has them
@@ -139,7 +139,7 @@ def _unpaid(memories: Sequence[Memory], context: SearchContext) -> str:
     return f"the question asks for {decides.about}, which needs no reading" if decides else ""
 
 
-def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> tuple[list[Said], Vector]:
+def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> tuple[list[Remark], Vector]:
     """Read from the best on, a few at a time, until it is settled."""
     last = by.depth + by.further
     sums = np.array([_sum(one) for one in ranked])
@@ -153,7 +153,7 @@ def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> 
 
 def _read_alike(
     ranked: Sequence[Candidate], context: SearchContext, by: Reads
-) -> tuple[list[Candidate], list[Said], Vector]:
+) -> tuple[list[Candidate], list[Remark], Vector]:
     """All that belongs is asked for: read the best, then those most like what answers, which now follow the best."""
     best, rest = list(ranked[: by.depth]), list(ranked[by.depth :])
     said, found = _read(best, context)
@@ -177,7 +177,7 @@ def _sum(candidate: Candidate) -> float:
     return log(max(candidate.score, MIN_SCORE)) * SOFTNESS
 
 
-def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
+def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Remark], Vector]:
     """The text that is read of each memory, of a long one the passage nearest to the question, and the log-odds of an
     answer."""
     long = [one.memory.row for one in best if len(one.memory.content) > MAX_READ_CHARACTERS]
@@ -188,7 +188,7 @@ def _read(best: Sequence[Candidate], context: SearchContext) -> tuple[list[Said]
         content, late = one.memory.content, found.get(one.memory.row)
         start, end = passage_span(content, late.part) if late is not None and late.parts > 1 else (0, len(content))
         text = in_words_of_question(one.memory, content[start:end], mentioned.get(one.memory.id, frozenset()), people)
-        said.append(Said(text, one.memory.speaker or ""))
+        said.append(Remark(text, one.memory.speaker or ""))
     return said, pair_reader().answers(context.query.to_read, said)
 
 
@@ -205,7 +205,7 @@ def _weighed(ranked: Sequence[Candidate], verdicts: Sequence[Verdict], by: Reads
 def _why(total: float, verdict: Verdict, most: float, by: Reads, was_read: bool) -> str:
     says = f"it answers with {1 / (1 + exp(-verdict.odds)):.0%}" if was_read else "not read, as the worst one read"
     parts = f"{total:.2f} + {by.weight:g} · {verdict.odds:.2f}"
-    if verdict.overtaken >= SHOWN:
+    if verdict.overtaken >= MIN_CHANCE:
         parts += f" − {by.overtaken:g} · {verdict.overtaken:.2f}"
         says += f", another is of the right time with {verdict.overtaken:.0%}"
     return f"e^(({parts} − {most:.2f}) / {SOFTNESS:g}); {says}"
@@ -218,7 +218,7 @@ _log = logging.getLogger("fivefold")
 _PACE: dict[str, float] = {}
 """Milliseconds a text has taken lately, by model."""
 
-_MET: set[str] = set()
+_WARM: set[str] = set()
 """Models that have run before: the first run includes loading, which says nothing about their pace."""
 
 FIRST_DEPTH = 10
@@ -287,11 +287,11 @@ def _learn_pace(pin: str, computed: int, ms: float) -> None:
     """Few texts say less than many, but always something, so that one slow moment does not last."""
     if not computed:
         return
-    if pin in _MET:
+    if pin in _WARM:
         share = 0.2 * min(1.0, computed / FIRST_DEPTH)
         seen = ms / computed
         _PACE[pin] = (1 - share) * _PACE.get(pin, seen) + share * seen
-    _MET.add(pin)
+    _WARM.add(pin)
 
 
 def _passages(best: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:

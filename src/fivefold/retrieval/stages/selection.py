@@ -183,7 +183,7 @@ known.
 MET, UNMET = 0.85, 0.4
 """The similarities of words from which on a word is met, and up to which it is not met at all."""
 
-NAMED = 0.8
+SURE_NAME = 0.8
 """From which `least` on a question's name is that of the memory."""
 
 _WHO_IS = re.compile(
@@ -260,7 +260,7 @@ def word_terms(best: Candidate, table: Matrix, context: SearchContext) -> tuple[
     least = min(1.0, max(0.0, (min(near for _, near in words) - UNMET) / (MET - UNMET)))
     own = words_of(memory.content) | words_of(memory.speaker or "")
     shared = sum(not own.isdisjoint(lexemes(word)) for word, _ in words) / len(words)
-    named = least >= NAMED and _WHO_IS.match(context.query.to_read) is not None
+    named = least >= SURE_NAME and _WHO_IS.match(context.query.to_read) is not None
     return least - 0.5, shared - 0.5, float(named)
 
 
@@ -305,11 +305,11 @@ def chance_table(
 
 # The lexemes of a memory's text; the best memories come up again and again.
 
-KEPT = 2_048
+CACHE_TEXTS = 2_048
 """Short texts whose lexemes are kept, of all recalls."""
 
 
-@text_cache(KEPT)
+@text_cache(CACHE_TEXTS)
 def words_of(text: str) -> frozenset[str]:
     """Each lexeme of the text once."""
     return frozenset(lexemes(text))

@@ -68,7 +68,7 @@ IN_TALK = 0.42
 TURNS_DECIDE = 4.0
 """Additional weight of a turn if the question asks for nothing but turns; its place counts twice then."""
 
-STATES = 2.0
+STATE_FACTOR = 2.0
 """Factor of a replacement among statements, which are mostly about states, if the question asks for one."""
 
 OPEN_QUESTION = 0.5
@@ -77,7 +77,7 @@ OPEN_QUESTION = 0.5
 WHAT_HAPPENED = 3.0
 """Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
-INTRODUCED = 2.0
+FIRST_WEIGHT = 2.0
 """Additional weight of the first mention of somebody if the question asks who that is."""
 
 SAID_AHEAD = 0.5
@@ -391,7 +391,7 @@ def _ahead(table: Table) -> Vector:
 def _holds(table: Table) -> Vector:
     """Lowers replaced memories for the present and raises them for the past."""
     replaced, ended = table.replacements.replaced, table.replacements.ended
-    sure = np.float32(STATES if table.statements else 1.0)
+    sure = np.float32(STATE_FACTOR if table.statements else 1.0)
     if table.query.demand("current") or (table.time_decides and table.looks_ahead):
         return np.asarray(-sure * (replaced + 0.7 * ended))
     if table.query.demand(*PAST):
@@ -479,7 +479,7 @@ def _mentions(table: Table, one: Person, mentioned: Mapping[str, Set[int]]) -> V
             memory.event_at.timestamp() if share > 0 else inf
             for memory, share in zip(table.memories, shares, strict=True)
         ]
-        shares[times.index(min(times))] += INTRODUCED
+        shares[times.index(min(times))] += FIRST_WEIGHT
     if one.by_name:  # what the user says of the user has no name
         return shares if one.called else np.asarray(np.minimum(shares, 0))
     names = re.compile("|".join(rf"\b{re.escape(name)}" for name in one.names), re.IGNORECASE)

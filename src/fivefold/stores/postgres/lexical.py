@@ -19,7 +19,7 @@ from typing import Any
 from fivefold.stores.postgres.dialect import lexeme_key
 from fivefold.stores.records import Entry
 from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter, packed_counts
-from fivefold.stores.sql.scope import Kept, Transaction
+from fivefold.stores.sql.scope import Gate, Transaction
 from fivefold.values.memory import TYPES
 
 FIRST_DOCUMENTS = 1_000
@@ -40,7 +40,7 @@ def search(
     lexemes: Sequence[str],
     namespace: int,
     depth: int,
-    keep: Kept,
+    keep: Gate,
     sessions: bool = False,
     multiplied: bool = False,
 ) -> tuple[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from fivefold.stores.postgres.vectors import VectorCounts, search_each, text_of
 from fivefold.stores.records import Arm, Composite, FusedHit, VectorSpace, Walk
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.scope import ALL, Kept, ReadScope
+from fivefold.stores.sql.scope import ALL, Gate, ReadScope
 from fivefold.stores.sql.search import (
     SIDES,
     TOTAL,
@@ -363,7 +363,7 @@ class PostgresSearchReader(SearchReader):
     def count_vectors(self, space: VectorSpace) -> int:
         return sum(sum(types.values()) for types in self._known_counts().values())
 
-    def _turns(self, space: VectorSpace, depth: int, keep: Kept, indexed: bool) -> Statement:
+    def _turns(self, space: VectorSpace, depth: int, keep: Gate, indexed: bool) -> Statement:
         """The table `turns`. A turn may stand for one next to it, so a filter does not narrow it; it adds its own."""
         sql, values = vectors.search("texts", space, "full", texts_for(depth), ALL, indexed)
         near = "SELECT memory AS row, score FROM texts"
@@ -373,7 +373,7 @@ class PostgresSearchReader(SearchReader):
             values = {**values, **more, **keep.values("paired")}
         return f"{sql}, turns AS MATERIALIZED ({turns_near(POSTGRES, near)})", values
 
-    def _side(self, name: str, space: VectorSpace, side: VectorField, depth: int, keep: Kept) -> Statement:
+    def _side(self, name: str, space: VectorSpace, side: VectorField, depth: int, keep: Gate) -> Statement:
         """A common table expression with the best of a side as memory and score."""
         own, sql = "(SELECT row, score FROM turns WHERE FALSE) AS own", ""
         values: dict[str, Any] = {}
@@ -384,7 +384,7 @@ class PostgresSearchReader(SearchReader):
         best = best_of_side(POSTGRES, side, "turns", own, depth, keep)
         return f"{sql}{name} AS MATERIALIZED (SELECT row AS memory, score FROM ({best}) AS found)", values
 
-    def _sessions(self, name: str, space: VectorSpace, where: VectorField, depth: int, keep: Kept) -> Statement | None:
+    def _sessions(self, name: str, space: VectorSpace, where: VectorField, depth: int, keep: Gate) -> Statement | None:
         """Sessions by the best of their turns, which no filter narrows; None if no memory has such a vector."""
         turns, size = f"{name}_turns", texts_for(depth)
         if where in SIDES:
@@ -414,7 +414,7 @@ class PostgresSearchReader(SearchReader):
         """True if the index serves the search of whole texts by which sides of exchanges are found."""
         return self._by_index(space, "full", texts_for(depth), ALL)
 
-    def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Kept) -> bool:
+    def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Gate) -> bool:
         """True if a search goes through the HNSW index rather than over all vectors."""
         own = self._known_counts().get(FIELDS.index(where), {})
         index = self._server.indexes.get((where, space.dimension))
@@ -423,7 +423,7 @@ class PostgresSearchReader(SearchReader):
 
 class PostgresGraphReader(GraphReader):
     def _walk(
-        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Gate
     ) -> tuple[str, dict[str, object]]:
         return WALK if kept.rows is None else KEPT_WALK, {
             "roots": [entity for entity, _ in roots],

@@ -20,7 +20,7 @@ from psycopg.pq import Format
 from fivefold.stores.postgres.dialect import PostgresTransaction
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.records import SpaceState, VectorSpace
-from fivefold.stores.sql.scope import ALL, Kept
+from fivefold.stores.sql.scope import ALL, Gate
 from fivefold.stores.sql.vectors import VectorWriter, unsound_passages
 from fivefold.stores.tables import Row
 from fivefold.values.vectors import FIELDS, Vector, VectorField
@@ -41,13 +41,13 @@ class VectorCounts:
     all: int
     indexed: bool
 
-    def matching(self, keep: Kept) -> int:
+    def matching(self, keep: Gate) -> int:
         """Maximum number that pass a filter; about as many vectors as rows are kept."""
         of_types = sum(self.own.get(code, 0) for code in keep.type_codes) if keep.types else sum(self.own.values())
         return of_types if keep.rows is None else min(of_types, len(keep.rows))
 
 
-def by_index(known: VectorCounts, keep: Kept, depth: int, options: Options) -> bool:
+def by_index(known: VectorCounts, keep: Gate, depth: int, options: Options) -> bool:
     """True if the index pays: it is there, many vectors match, and few others stand between them."""
     matching = known.matching(keep)
     if not known.indexed or matching <= options.exact_up_to:
@@ -66,7 +66,7 @@ def index_name(where: VectorField, dimension: int) -> str:
 
 
 def search(
-    name: str, space: VectorSpace, where: VectorField, depth: int, keep: Kept, indexed: bool
+    name: str, space: VectorSpace, where: VectorField, depth: int, keep: Gate, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
     """Common table expressions, of which `name` has the vectors nearest to `:vector`, and their parameters."""
     of, values = _condition(name, space, where, keep)
@@ -100,7 +100,7 @@ def search_each(space: VectorSpace, where: VectorField, depth: int, indexed: boo
     )
 
 
-def nearby(space: VectorSpace, where: VectorField, size: int, keep: Kept, indexed: bool) -> tuple[str, dict[str, Any]]:
+def nearby(space: VectorSpace, where: VectorField, size: int, keep: Gate, indexed: bool) -> tuple[str, dict[str, Any]]:
     """A statement that gives the vectors nearest to the parameter `vector`, and its other parameters."""
     of, values = _condition("nearby", space, where, keep)
     if indexed:
@@ -110,7 +110,7 @@ def nearby(space: VectorSpace, where: VectorField, size: int, keep: Kept, indexe
     return f"SELECT embedding FROM vectors WHERE {of} ORDER BY {order} LIMIT {size}", values
 
 
-def _condition(name: str, space: VectorSpace, where: VectorField, keep: Kept) -> tuple[str, dict[str, Any]]:
+def _condition(name: str, space: VectorSpace, where: VectorField, keep: Gate) -> tuple[str, dict[str, Any]]:
     """The condition for vectors of one field, and its parameters; the field is written out, as it names a partition."""
     of = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}"
     values: dict[str, Any] = {"space": space.key}

@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from fivefold.stores.records import CONSIDERED_PER_HIT, AliasMatch, NewEdge, Walk
 from fivefold.stores.sql.entities import EntityWriter, alias_of, extracted_of
-from fivefold.stores.sql.scope import Kept, ReadScope, Transaction
+from fivefold.stores.sql.scope import Gate, ReadScope, Transaction
 from fivefold.stores.tables import micros_or_none, moment_or_none
 from fivefold.text.names import IS_CALLED, KNOWN_AS, ONE_HOLDER, SURE_NAME, relation_of
 from fivefold.values.entities import CO_MENTION, Edge, Entity, Mention, Relation
@@ -73,7 +73,7 @@ class GraphReader(ABC):
 
     @abstractmethod
     def _walk(
-        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Gate
     ) -> tuple[str, dict[str, object]]:
         """A statement that gives memory, score, hop and path, best first, and the parameters that only it has."""
 

@@ -344,7 +344,7 @@ class KeptRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Gate:
     """A filter as a search applies it: types, which each index knows by itself, and the rows that pass the rest."""
 
     types: tuple[Type, ...] = ()
@@ -362,7 +362,7 @@ class Kept:
         return {} if self.rows is None else self.rows.values(name)
 
 
-ALL = Kept()
+ALL = Gate()
 """Every memory."""
 
 
@@ -382,19 +382,19 @@ class ReadScope(Scope):
     def exists(self) -> bool:
         """True if anything was ever written to the namespace."""
 
-    def kept(self, keep: Filter) -> Kept:
+    def kept(self, keep: Filter) -> Gate:
         """The memories that a filter leaves, for an index that knows the types of its memories."""
         rest = replace(keep, types=()) if keep.types else keep
-        return Kept(keep.types, self.kept_rows(rest).rows) if keep else ALL
+        return Gate(keep.types, self.kept_rows(rest).rows) if keep else ALL
 
-    def kept_rows(self, keep: Filter) -> Kept:
+    def kept_rows(self, keep: Filter) -> Gate:
         """The memories that a filter leaves, types included, as rows."""
         if keep == EVERYTHING:
             return ALL
         with self._lock:
             if keep not in self._known:
                 self._known[keep] = KeptRows(self._find(keep), self.sql)
-            return Kept(rows=self._known[keep])
+            return Gate(rows=self._known[keep])
 
     def _find(self, keep: Filter) -> Rows:
         conditions = FilterConditions(keep, self.sql)

@@ -17,7 +17,7 @@ from fivefold.stores.records import (
     FusedHit,
     VectorSpace,
 )
-from fivefold.stores.sql.scope import ALL, Dialect, Kept, ReadScope, Transaction
+from fivefold.stores.sql.scope import ALL, Dialect, Gate, ReadScope, Transaction
 from fivefold.stores.sql.sessions import TURN_AFTER, TURN_BEFORE
 from fivefold.stores.tables import SPACE_COLUMNS, space_of
 from fivefold.values.entities import Span
@@ -256,7 +256,7 @@ def _write_times(txn: Transaction, rows: list[tuple[Any, ...]]) -> None:
     txn.put("memory_times", _COLUMNS, rows)
 
 
-def _events(sql: Dialect, kept: Kept, named: bool) -> str:
+def _events(sql: Dialect, kept: Gate, named: bool) -> str:
     """The events in the window, and with `named` the stretches that other events name in it."""
     source = sql.events if kept.rows is None or not kept.rows.few else "memories"
     nothing = "CAST(NULL AS bigint)"
@@ -300,7 +300,7 @@ def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
     }
 
 
-def statement_of(sql: Dialect, kept: Kept = ALL) -> str:
+def statement_of(sql: Dialect, kept: Gate = ALL) -> str:
     """From the centre of the window outwards, so that a long window costs no more than a short one."""
     said = kept.among("row", "kept")
     memories = f"SELECT row AS memory FROM memories WHERE namespace = :ns AND kind <> 'session'{said} AND "
@@ -318,7 +318,7 @@ def statement_of(sql: Dialect, kept: Kept = ALL) -> str:
     )
 
 
-def _named(sql: Dialect, kept: Kept) -> str:
+def _named(sql: Dialect, kept: Gate) -> str:
     """The stretches that overlap the window, from its centre outwards, each with its distance."""
     furthest = f"{sql.greatest}(abs(starts_at - :centre), abs(ends_at - :centre))"
     times = (
@@ -358,7 +358,7 @@ def turns_near(sql: Dialect, near: str) -> str:
     )
 
 
-def best_of_side(sql: Dialect, side: VectorField, turns: str, stored: str, depth: int, keep: Kept) -> str:
+def best_of_side(sql: Dialect, side: VectorField, turns: str, stored: str, depth: int, keep: Gate) -> str:
     """The best rows of one side with their scores: of the table `turns`, and those that `stored` gives."""
     return (
         f"SELECT row, max(score) AS score FROM (SELECT row, score FROM ({_sides(sql, side, turns)}) AS paired "
@@ -367,7 +367,7 @@ def best_of_side(sql: Dialect, side: VectorField, turns: str, stored: str, depth
     )
 
 
-def sessions_of(sql: Dialect, turns: str, depth: int, keep: Kept) -> str:
+def sessions_of(sql: Dialect, turns: str, depth: int, keep: Gate) -> str:
     """The best rows of session memories, each with the score of the best of its turns among `turns` (M5)."""
     return (
         f"SELECT s.memory AS row, max(found.score) AS score FROM {turns} AS found CROSS JOIN memories m "

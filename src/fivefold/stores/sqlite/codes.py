@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fivefold.errors import FivefoldError
 from fivefold.stores.records import VectorSpace
-from fivefold.stores.sql.scope import Kept
+from fivefold.stores.sql.scope import Gate
 from fivefold.stores.sqlite.connection import Connections, number, one_snapshot, rows
 from fivefold.stores.sqlite.dialect import REMOVALS, table_of
 from fivefold.stores.sqlite.scan import CodeArrays, Floats, Rows, coded, likely_nearest, nearest
@@ -31,7 +31,7 @@ EXACT_BYTES = 192 << 20
 BLOCK = 2_048
 """Vectors in a block."""
 
-LOGGED = 1_024
+MIN_LOGGED = 1_024
 """Minimum number of removals of a field that are listed; a process that missed more reads all codes again."""
 
 HEAD = np.dtype([("id", "<i8"), ("memory", "<i8"), ("part", "<i4"), ("type", "<i4"), ("scale", "<f4")])
@@ -187,16 +187,16 @@ class CodedVectors:
         """Bytes in use; the room behind them takes no memory."""
         return self.size * CodeArrays.bytes_each(self._space.dimension)
 
-    def search(self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
+    def search(self, connection: apsw.Connection, vector: Vector, depth: int, keep: Gate) -> list[RouteHit]:
         arrays, positions, scores, _ = self._nearest(connection, vector, depth, keep)
         found = zip(arrays.memories[positions].tolist(), scores.tolist(), arrays.parts[positions].tolist(), strict=True)
         return [new_hit(row, score, part=part) for row, score, part in found]
 
-    def patterns(self, connection: apsw.Connection, vector: Vector, size: int, keep: Kept) -> Matrix:
+    def patterns(self, connection: apsw.Connection, vector: Vector, size: int, keep: Gate) -> Matrix:
         return self._nearest(connection, vector, size, keep)[3]
 
     def _nearest(
-        self, connection: apsw.Connection, vector: Vector, depth: int, keep: Kept
+        self, connection: apsw.Connection, vector: Vector, depth: int, keep: Gate
     ) -> tuple[CodeArrays, Rows, Matrix, Matrix]:
         """The arrays, the positions of the nearest vectors, best first, their scores and the vectors."""
         with one_snapshot(connection):
@@ -260,7 +260,7 @@ class CodedVectors:
         self.size, self.last_id = end, int(heads["id"][-1])
 
 
-def _kept_positions(arrays: CodeArrays, keep: Kept) -> Rows | None:
+def _kept_positions(arrays: CodeArrays, keep: Gate) -> Rows | None:
     """Positions of the vectors that a filter leaves; None for all."""
     if keep.rows is None and not keep.types:
         return None
@@ -317,7 +317,7 @@ class CodeBuilder:
             return pack(connection, space, field, AT_ONCE)
 
 
-EVERY = 256
+CHECK_STEP = 256
 """Number of ids between two checks for vectors that wait for a block."""
 
 CODE_WRITER_AT_ONCE = 16
@@ -341,9 +341,9 @@ class CodeWriter:
         if self._last_packed(space, field):
             erase(self._connection, space, field, id)
             self._connection.execute("INSERT INTO removed_vectors VALUES (?, ?, ?, ?)", (space, field, count, id))
-            if count % LOGGED == 0:
+            if count % MIN_LOGGED == 0:
                 sql = "DELETE FROM removed_vectors WHERE space = ? AND field = ? AND number <= ?"
-                self._connection.execute(sql, (space, field, count - LOGGED))
+                self._connection.execute(sql, (space, field, count - MIN_LOGGED))
 
     def clear(self, space: int) -> None:
         for table in ("code_blocks", "removed_vectors"):
@@ -364,7 +364,7 @@ class CodeWriter:
 
     def pack(self) -> None:
         for (key, field), (space, first, last) in self._added.items():
-            if first // EVERY < (last + 1) // EVERY and self._is_large(space, field):
+            if first // CHECK_STEP < (last + 1) // CHECK_STEP and self._is_large(space, field):
                 pack(self._connection, space, field, CODE_WRITER_AT_ONCE + (last - first) // BLOCK)
                 self._packed.pop((key, field), None)
         self._added.clear()

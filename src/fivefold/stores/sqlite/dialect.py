@@ -54,7 +54,7 @@ class SqliteDialect(Dialect):
     def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
         """A byte for each row from the first to the last, or a list if these lie far apart."""
         first, last = int(rows[0]), int(rows[-1])
-        marks = np.zeros(last - first + 1 if last - first < SPARSE * len(rows) else 0, dtype=np.uint8)
+        marks = np.zeros(last - first + 1 if last - first < MAX_GAP * len(rows) else 0, dtype=np.uint8)
         if len(marks):
             marks[rows - first] = 1
         listed = "[]" if len(marks) else self.as_list(rows.tolist())
@@ -77,7 +77,7 @@ class SqliteDialect(Dialect):
 
 _as_json = json.JSONEncoder(ensure_ascii=False, default=bytes.hex).encode
 
-SPARSE = 64
+MAX_GAP = 64
 """Maximum average distance of a list's rows at which a byte for each row of the file is the shorter form."""
 
 SQLITE = SqliteDialect()

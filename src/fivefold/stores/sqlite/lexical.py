@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fivefold.stores.records import Entry
 from fivefold.stores.sql.index import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, LexemeWriter
-from fivefold.stores.sql.scope import Kept, KeptRows
+from fivefold.stores.sql.scope import Gate, KeptRows
 from fivefold.stores.sqlite import postings
 from fivefold.stores.sqlite.connection import one_snapshot, rows
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteTransaction
@@ -39,13 +39,13 @@ from fivefold.values.recall_trace import RouteHit, new_hit
 Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
-SPREAD = 16
+MAX_SPREAD = 16
 """Maximum rows of a file per posting, on average, at which a sum at each row is the quickest way."""
 
 MAX_SUMMED_POSTINGS = 20_000
 """Up to this many postings of a question are all added up at once, which takes fewer steps than leaving some out."""
 
-SLACK = 1e-9
+SUM_SLACK = 1e-9
 """Maximum difference between two ways to add up a score, as a share of it."""
 
 
@@ -186,7 +186,7 @@ def _narrow(
     bar = -1.0
     for place, left in zip(order, rest, strict=True):
         bar = _bar(scores, depth, bar)
-        able = scores >= (bar - left) * (1 - SLACK)
+        able = scores >= (bar - left) * (1 - SUM_SLACK)
         rows, scores = rows[able], scores[able]
         scores = scores + postings(place).shares_at(terms[place].weight, rows)
     return rows[scores >= _bar(scores, depth, bar)]
@@ -197,7 +197,7 @@ def _bar(scores: Scores, depth: int, before: float) -> float:
     able = scores[scores >= before] if before > 0 else scores
     if len(able) < depth:
         return before
-    return max(before, float(np.partition(able, len(able) - depth)[len(able) - depth]) * (1 - SLACK))
+    return max(before, float(np.partition(able, len(able) - depth)[len(able) - depth]) * (1 - SUM_SLACK))
 
 
 def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
@@ -207,7 +207,7 @@ def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
         return rows, np.zeros(0)
     shares = np.concatenate([shares for _, shares in found])
     first, last = int(rows.min()), int(rows.max())
-    if last - first > SPREAD * len(rows):
+    if last - first > MAX_SPREAD * len(rows):
         each, places = np.unique(rows, return_inverse=True)
         return each, np.bincount(places, weights=shares).astype(np.float64, copy=False)
     sums = np.bincount(rows - first, weights=shares).astype(np.float64, copy=False)
@@ -283,7 +283,7 @@ class Recent:
         return counts
 
 
-RARE = 32_768
+RARE_COUNT = 32_768
 """Up to this many memories of a type are listed; of more, enough are among the best hits of all types."""
 
 Hits = list[tuple[int, float]]
@@ -412,7 +412,7 @@ def search(
     namespace: int,
     lexemes: Sequence[str],
     depth: int,
-    keep: Kept,
+    keep: Gate,
     sessions: bool = False,
     multiplied: bool = False,
 ) -> list[RouteHit]:
@@ -443,7 +443,7 @@ def _scored(
     namespace: int,
     lexemes: Sequence[str],
     depth: int,
-    keep: Kept,
+    keep: Gate,
     sessions: bool,
     multiplied: bool,
 ) -> Hits:
@@ -489,16 +489,16 @@ def _scored(
     return found
 
 
-def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Kept) -> Kept:
+def _without_rare_types(connection: apsw.Connection, namespace: int, keep: Gate) -> Gate:
     """A filter that names the memories of its types instead of the types, if these are few."""
     of = f"FROM memories WHERE namespace = ? AND type IN ({', '.join('?' * len(keep.types))})"
-    if rows(connection, f"SELECT 1 {of} LIMIT 1 OFFSET {RARE}", namespace, *keep.types):
+    if rows(connection, f"SELECT 1 {of} LIMIT 1 OFFSET {RARE_COUNT}", namespace, *keep.types):
         return keep
     ((listed,),) = rows(connection, f"SELECT json_group_array(row) {of}", namespace, *keep.types)
     found = np.unique(np.array(json.loads(listed), dtype=np.int64))
     if keep.rows is not None:
         found = np.intersect1d(found, keep.rows.rows, assume_unique=True)
-    return Kept(rows=KeptRows(found, SQLITE))
+    return Gate(rows=KeptRows(found, SQLITE))
 
 
 def latest_with(

@@ -67,7 +67,7 @@ class Corpus(NamedTuple):
 BLOCK = 2_048
 """The most postings of one block."""
 
-SMALL = 64
+SMALL_BLOCK = 64
 """The postings up to which a block takes new ones in place: it fits into its page."""
 
 WIDTH = 12
@@ -135,7 +135,7 @@ def read_latest(connection: apsw.Connection, namespace: int, term: int, most: in
     return found
 
 
-class Appending:
+class Appender:
     """Postings that are added to many terms, each in rising rows; written by few statements at the end."""
 
     def __init__(self, connection: apsw.Connection, namespace: int) -> None:
@@ -150,7 +150,7 @@ class Appending:
         if tail is not None:
             if _row(data, 0) <= tail.last:
                 return _insert(self._connection, self._namespace, term, data)
-            if (size := tail.size + len(data) // WIDTH) <= SMALL:
+            if (size := tail.size + len(data) // WIDTH) <= SMALL_BLOCK:
                 self._grown.append((last, data, self._namespace, term, tail.first))
                 return Tail(tail.first, last, size)
             data = _joined(self._connection, self._namespace, term, tail, data)
@@ -290,7 +290,7 @@ def _add_postings(connection: apsw.Connection, namespace: int, sessions: int, ne
     """Add each lexeme's documents, packed, to those that it has."""
     ((number,),) = connection.execute("SELECT coalesce(max(term), 0) FROM postings WHERE namespace = ?", (namespace,))
     known = {lexeme: (term, tail) for lexeme, term, _, tail in terms_of(connection, namespace, sessions, new)}
-    adding, changed = Appending(connection, namespace), []
+    adding, changed = Appender(connection, namespace), []
     for lexeme, packed in sorted(new.items()):
         if lexeme in known:
             term, tail = known[lexeme]

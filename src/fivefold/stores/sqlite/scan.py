@@ -18,10 +18,10 @@ import simsimd
 
 from fivefold.values.vectors import Vector, products
 
-PLAIN = 4_096
+MAX_PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""
 
-SHARED = 65_536
+MIN_SHARED = 65_536
 """From this many codes on, two threads read a half each."""
 
 MIN_BLOCK, MAX_BLOCK = 8, 64
@@ -92,7 +92,7 @@ def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None =
     Only those at `positions` count. Products of equal vectors may differ in the last bit by position, so ties are
     decided by six digits.
     """
-    if (len(arrays.ids) if positions is None else len(positions)) > PLAIN:
+    if (len(arrays.ids) if positions is None else len(positions)) > MAX_PLAIN:
         positions = _possible(arrays, vector, depth, positions)
     if positions is not None:
         order, scores = nearest(
@@ -138,7 +138,7 @@ def _products(code: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> Floats
     def multiply(start: int, end: int) -> None:
         out[start:end] = np.asarray(simsimd.cdist(code, codes[start:end], "dot"))[0]
 
-    _in_halves(multiply, len(codes), SHARED)
+    _in_halves(multiply, len(codes), MIN_SHARED)
     return out
 
 
@@ -174,7 +174,7 @@ SHARE = 25
 MIN_SIGNED = 16_384
 """Up to this many vectors are compared by their codes, without the signs."""
 
-SAMPLE = 16_384
+SAMPLE_SIZE = 16_384
 """Distances that are looked at to find the limit for all."""
 
 DEVIATIONS = 6
@@ -245,7 +245,7 @@ def _by_signs(signs: npt.NDArray[np.uint8], sign: npt.NDArray[np.uint8], wanted:
     """About `wanted` vectors with the most signs in common, by a limit that a sample of the distances gives."""
     counts = simsimd.cdist(sign, signs, "hamming", dtype="bin8", out_dtype="uint32")  # type: ignore[arg-type]
     distances = np.asarray(counts)[0]
-    sample = distances[:: max(1, len(distances) // SAMPLE) | 1]
+    sample = distances[:: max(1, len(distances) // SAMPLE_SIZE) | 1]
     place = min(len(sample) - 1, wanted * len(sample) // len(distances))
     near: Rows = np.flatnonzero(distances <= np.partition(sample, place)[place])
     if not wanted // 2 <= len(near) <= 4 * wanted:  # the sample was not like the rest

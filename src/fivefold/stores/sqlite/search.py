@@ -21,7 +21,7 @@ from fivefold.stores.interface import Reader
 from fivefold.stores.records import CONSIDERED_PER_HIT, Arm, Composite, DensePreparation, FusedHit, VectorSpace, Walk
 from fivefold.stores.sql.feedback import RecallLog
 from fivefold.stores.sql.graph import GraphReader
-from fivefold.stores.sql.scope import ALL, Kept, KeptRows, ReadScope
+from fivefold.stores.sql.scope import ALL, Gate, KeptRows, ReadScope
 from fivefold.stores.sql.search import (
     SIDES,
     TOTAL,
@@ -53,7 +53,7 @@ def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
         space: int, dimension: int, field: int, vector: bytes, depth: int, kept: bytes | None
     ) -> Iterator[tuple[int, float, int]]:
         query = np.frombuffer(vector, dtype=np.float32)
-        keep = ALL if kept is None else Kept(rows=KeptRows(np.frombuffer(kept, dtype=np.int64), SQLITE))
+        keep = ALL if kept is None else Gate(rows=KeptRows(np.frombuffer(kept, dtype=np.int64), SQLITE))
         hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], query, depth, keep)
         best = {hit.row: hit.score for hit in reversed(hits)}  # the nearest passage of a memory counts
         memories = dict.fromkeys(hit.row for hit in hits)
@@ -69,7 +69,7 @@ def _nearest(space: VectorSpace, where: VectorField, depth: int, kept: str = ":k
     return f"nearest({space.key}, {space.dimension}, {FIELDS.index(where)}, :vector, {depth}, {kept})"
 
 
-def _source(space: VectorSpace, arm: Arm, where: VectorField, keep: Kept) -> str:
+def _source(space: VectorSpace, arm: Arm, where: VectorField, keep: Gate) -> str:
     """The hits of an arm, as a table of row, score and rank; sessions are found by turns that no filter narrows."""
     depth, among, kept = (texts_for(arm.depth), ALL, "NULL") if arm.sessions else (arm.depth, keep, ":kept")
     best = _nearest(space, where, depth, kept)
@@ -82,7 +82,7 @@ def _source(space: VectorSpace, arm: Arm, where: VectorField, keep: Kept) -> str
     return f"(SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best}) AS best)"
 
 
-def _turns(space: VectorSpace, depth: int, keep: Kept) -> str:
+def _turns(space: VectorSpace, depth: int, keep: Gate) -> str:
     """The table `turns`. A turn may stand for one next to it, so that a filter does not narrow it; it adds its own."""
     near = f"SELECT row, score FROM {_nearest(space, 'full', texts_for(depth), 'NULL')}"
     if keep.rows is not None:
@@ -261,7 +261,7 @@ class SqliteSearchReader(SearchReader):
         return self._by_words(lexemes, depth, self._scope.kept(keep), sessions, multiplied) if lexemes else []
 
     def _by_words(
-        self, lexemes: Sequence[str], depth: int, kept: Kept, sessions: bool, multiplied: bool = False
+        self, lexemes: Sequence[str], depth: int, kept: Gate, sessions: bool, multiplied: bool = False
     ) -> list[RouteHit]:
         cache = self._file.posting_cache
         return self._find(
@@ -343,7 +343,7 @@ class SqliteSearchReader(SearchReader):
         return self._scope.count("vectors WHERE space = :space", space=space.key)
 
 
-def _kept_values(keep: Kept) -> dict[str, Any]:
+def _kept_values(keep: Gate) -> dict[str, Any]:
     return {"kept": None if keep.rows is None else keep.rows.rows.tobytes(), **keep.values("paired")}
 
 
@@ -351,7 +351,7 @@ class SqliteGraphReader(GraphReader):
     """The graph search is one bounded statement from the question's entities to memories, hop by hop (R6)."""
 
     def _walk(
-        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Kept
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, kept: Gate
     ) -> tuple[str, dict[str, object]]:
         shown = _WALK if kept.rows is None else _KEPT_WALK.format(kept=kept.rows.among("+l.memory", "kept"))
         return _reached(how.hops) + shown, {

@@ -15,7 +15,7 @@ import apsw
 import numpy as np
 
 from fivefold.stores.records import DensePreparation, VectorSpace
-from fivefold.stores.sql.scope import Kept
+from fivefold.stores.sql.scope import Gate
 from fivefold.stores.sqlite import codes
 from fivefold.stores.sqlite.codes import CodedVectors
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
@@ -50,7 +50,7 @@ class CachedVectors:
     def bytes(self) -> int:
         return self.arrays.matrix.nbytes + self.arrays.codes.nbytes
 
-    def search(self, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
+    def search(self, vector: Vector, depth: int, keep: Gate) -> list[RouteHit]:
         if not self.size:
             return []
         cached, positions = self._filtered(keep)
@@ -58,7 +58,7 @@ class CachedVectors:
         found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
         return [new_hit(row, score, part=part) for row, score, part in found]
 
-    def patterns(self, vector: Vector, size: int, keep: Kept) -> Matrix:
+    def patterns(self, vector: Vector, size: int, keep: Gate) -> Matrix:
         cached, positions = self._filtered(keep)
         return cached.matrix[closest(cached, vector, size, positions)[0]]
 
@@ -87,7 +87,7 @@ class CachedVectors:
         rows, starts = np.unique(cached.memories[places], return_index=True)
         return dict(zip(rows.tolist(), np.split(cached.matrix[places], starts[1:]), strict=True)) if len(rows) else {}
 
-    def _filtered(self, keep: Kept) -> tuple[Arrays, Rows | None]:
+    def _filtered(self, keep: Gate) -> tuple[Arrays, Rows | None]:
         with self.lock:
             cached = self.arrays.first(self.size)
         if keep.rows is None:
@@ -138,13 +138,13 @@ class CachedVectors:
         self.size, self.last_id = end, max(ids)
 
 
-SMALL = 5_000
+SMALL_SIZE = 5_000
 """A namespace up to this size is cached in memory from its first recall, a larger one from its second."""
 
 CACHE_BYTES = 1 << 30
 """Maximum bytes of vectors that all namespaces together may cache; the least recently used go first."""
 
-UNPACKED = 32 * codes.BLOCK
+MAX_UNCODED = 32 * codes.BLOCK
 """Maximum number of vectors without a code that are read with the codes; if there are more, the file is scanned."""
 
 Key = tuple[int, VectorField]
@@ -186,7 +186,7 @@ class VectorCache:
         where: VectorField,
         vector: Vector,
         depth: int,
-        keep: Kept,
+        keep: Gate,
     ) -> list[RouteHit]:
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
@@ -200,7 +200,7 @@ class VectorCache:
         return hits
 
     def patterns(
-        self, connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Kept
+        self, connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Gate
     ) -> Matrix:
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
@@ -259,13 +259,13 @@ class VectorCache:
     ) -> CachedVectors | CodedVectors | None:
         """An empty cache for a field of that size; None if the file is scanned."""
         if size <= codes.exact_limit(space.dimension):
-            fits = (size <= SMALL or seen) and size * space.dimension * 4 <= CACHE_BYTES
+            fits = (size <= SMALL_SIZE or seen) and size * space.dimension * 4 <= CACHE_BYTES
             return CachedVectors(space.dimension) if fits else None
         if size * CodeArrays.bytes_each(space.dimension) > CACHE_BYTES:
             return None
         field = FIELDS.index(where)
         last = codes.last_packed(connection, space.key, field)
-        if codes.count_after(connection, space.key, field, last) > UNPACKED:
+        if codes.count_after(connection, space.key, field, last) > MAX_UNCODED:
             if self.build is not None:
                 self.build(space, where)
             return None

@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 
 from fivefold.stores.records import SpaceState, VectorSpace
-from fivefold.stores.sql.scope import Kept, Transaction
+from fivefold.stores.sql.scope import Gate, Transaction
 from fivefold.stores.sql.vectors import VectorWriter, unsound_passages
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.codes import CodeWriter
@@ -41,7 +41,7 @@ def create_table(connection: apsw.Connection, dimension: int) -> None:
 
 
 def knn(
-    connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Kept
+    connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Gate
 ) -> list[RouteHit]:
     """The nearest by one vec0 statement; the filter is applied inside the index."""
     types = keep.type_codes
@@ -99,7 +99,7 @@ def stored_passages(connection: apsw.Connection, space: VectorSpace, memories: S
 
 # Token vectors in a SQLite file: those of a passage belong to its vector, and lie in pieces under the vector's id.
 
-PIECE = 660
+PIECE_BYTES = 660
 """Bytes of a piece at most: six fill a page of 4 KiB, of which whole passages of 1.3 KB would leave a fifth empty."""
 
 PART_BITS = 24
@@ -130,7 +130,7 @@ def drop_tokens(txn: Transaction, ids: Iterable[int]) -> None:
 
 def _pieces(id: int, tokens: bytes) -> list[tuple[int, bytes]]:
     """Pieces of about the same size; a passage without tokens is one empty piece."""
-    count = min(max(1, math.ceil(len(tokens) / PIECE)), 1 << PIECE_BITS)
+    count = min(max(1, math.ceil(len(tokens) / PIECE_BYTES)), 1 << PIECE_BITS)
     size = max(1, math.ceil(len(tokens) / count))
     first, _ = keys_of(id)
     return [(first + i, tokens[i * size : (i + 1) * size]) for i in range(count)]
@@ -193,7 +193,7 @@ _REMOVALS = (
 
 
 @dataclass(slots=True)
-class _Cached:
+class _Cache:
     """Token vectors of one space, as they were after that many removals from it."""
 
     removals: int
@@ -205,7 +205,7 @@ class TokenCache:
 
     def __init__(self) -> None:
         self.size = 0
-        self._spaces: OrderedDict[int, _Cached] = OrderedDict()
+        self._spaces: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, connection: apsw.Connection, space: VectorSpace, passages: Sequence[Part]) -> dict[Part, bytes]:
@@ -239,7 +239,7 @@ class TokenCache:
             cached = self._spaces.get(space)
             if cached is None or cached.removals < removals:
                 self._drop(space)
-                cached = self._spaces[space] = _Cached(removals)
+                cached = self._spaces[space] = _Cache(removals)
             if cached.removals > removals:  # another thread has seen a later state of the file
                 return
             for passage, tokens in read.items():
