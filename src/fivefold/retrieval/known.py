@@ -18,7 +18,7 @@ from fivefold.namespace import Namespace
 from fivefold.settings import settings_of
 from fivefold.stores.interface import Reader
 from fivefold.stores.records import StoredFact, Succession
-from fivefold.text.lexemes import late_pattern, lexemes
+from fivefold.text.lexemes import late_pattern, lexemes, text_cache
 from fivefold.text.passages import tokens
 from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.filters import EVERYTHING
@@ -248,7 +248,7 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     def take(candidates: Iterable[_Line], room: int) -> None:
         nonlocal used
         left = [
-            (-(line.value**SURE) / ((cost := tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
+            (-(line.value**SURE) / ((cost := _line_tokens(line.fact.text)) + LINE_TOKENS), place, cost, line)
             for place, line in enumerate(candidates)
         ]
         heapify(left)
@@ -277,6 +277,11 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     there = {id(line) for line in chosen}
     take((line for line in lines if id(line) not in there), budget)
     return chosen
+
+
+@text_cache(2048)
+def _line_tokens(text: str) -> int:
+    return tokens(f"- {text}\n")
 
 
 def _worth(line: _Line, known: Collection[str]) -> float:
