@@ -55,6 +55,8 @@ MIN_WEIGHT = 0.2
 SURE = 1.5
 """The power of a line's value: a short doubtful line does not win against a long sure one."""
 
+_line_tokens = text_cache(2048)(tokens)
+
 LINE_TOKENS = 8
 """Tokens that a line costs besides its own, so that a short one does not win by being short."""
 
@@ -248,7 +250,7 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     def take(candidates: Iterable[_Line], room: int) -> None:
         nonlocal used
         left = [
-            (-(line.value**SURE) / ((cost := _line_tokens(line.fact.text)) + LINE_TOKENS), place, cost, line)
+            (-(line.value**SURE) / ((cost := _line_tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
             for place, line in enumerate(candidates)
         ]
         heapify(left)
@@ -277,11 +279,6 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     there = {id(line) for line in chosen}
     take((line for line in lines if id(line) not in there), budget)
     return chosen
-
-
-@text_cache(2048)
-def _line_tokens(text: str) -> int:
-    return tokens(f"- {text}\n")
 
 
 def _worth(line: _Line, known: Collection[str]) -> float:
