@@ -163,7 +163,7 @@ class FivefoldMemoryStore:
         self.engine(user_id).forget(memory_id)
 
     def delete_all_memories(self, *, user_id: str | None = None) -> None:
-        """Forget all memories of a user; without one, those of nobody in particular."""
+        """Forget all memories of a user; without a user, the memories of nobody in particular."""
         engine = self.engine(user_id)
         for memory in list(all_memories(engine)):
             with suppress(NotFound):

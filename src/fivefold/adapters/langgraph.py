@@ -181,7 +181,7 @@ class FivefoldStore(BaseStore):
         return sorted(found)[op.offset : op.offset + op.limit]
 
     def _put(self, ops: Sequence[PutOp]) -> None:
-        """All are checked before any is stored; those of a namespace are stored together."""
+        """All are checked before any is stored; a namespace stores its own together."""
         records = [(op, None if op.value is None else self._record(op)) for op in ops]
         written: dict[str, list[Json]] = {}
         for op, record in records:

@@ -93,7 +93,7 @@ COMMAND_GROUPS = {
     "Serve": ("serve", "mcp", "hook", "keys", "audit", "db"),
     "Tune and measure": ("recipes", "train", "evaluate", "bench"),
 }
-"""The commands as the help lists them; those of other packages come last."""
+"""The commands as the help lists them; commands of other packages come last."""
 
 
 class _GroupedHelp(TyperGroup):

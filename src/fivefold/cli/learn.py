@@ -103,7 +103,7 @@ def weights_(
 
 
 def checkout() -> Path:
-    """The folder that holds the training code: this one, or that of an editable install."""
+    """The folder with the training code: this one, or an editable install's."""
     import fivefold
 
     places = (Path.cwd(), Path(fivefold.__file__).resolve().parents[2])

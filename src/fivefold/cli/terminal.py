@@ -83,7 +83,7 @@ def quote(lead: str, text: str | Text, style: str = "") -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:
-    """Rows under `columns`, numbers in those of `right`. The widest column gives way; without names, no header."""
+    """Rows under `columns`; numbers are in `right`. The widest column gives way; without names, no header."""
     grid = Table(header_style="bold", box=None, pad_edge=False, show_header=any(columns))
     for column in columns:
         if column and column in right:

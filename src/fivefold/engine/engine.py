@@ -577,7 +577,7 @@ class Engine(Browser):
         return rebuild.reembed(self._namespace, embedder, progress=progress)
 
     def close(self) -> None:
-        """Close the store; using the engine afterwards is an error. That of a shared store stays open."""
+        """Close the store, unless it is shared; using the engine afterwards is an error."""
         if self.owns_store:
             self._idle_check.stop()
             self.store.close()

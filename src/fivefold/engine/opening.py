@@ -154,7 +154,7 @@ def store(
 ) -> SharedStore:
     """Open the store at `location` for many namespaces, such as one for each user.
 
-    The embedder is for new namespaces; a namespace with memories keeps its own. `key` is that of an encrypted file.
+    The embedder is for new namespaces; a namespace with memories keeps its own. `key` opens an encrypted file.
     """
     return open_shared(location, embedder, extractor, MAX_ROUTES, key)
 

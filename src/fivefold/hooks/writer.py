@@ -66,7 +66,7 @@ class Drain(Value):
     stored: int = 0
     """Events that are done with."""
     new: int = 0
-    """Those of them that brought something new."""
+    """The events that brought something new."""
     waiting: int = 0
     """Events that could not be stored, and are tried again."""
     error: str | None = None

@@ -25,7 +25,7 @@ from fivefold.values.validate import checked_choice, checked_name, refusal, shor
 
 @cache
 def _recipe_files() -> dict[str, Traversable]:
-    """The recipes of our own and those of the designs, by name."""
+    """Our own recipes and the recipes of the designs, by name."""
     package = resources.files("fivefold")
     folders = (package / "retrieval" / "recipes", *(package / "designs").iterdir())
     files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())

@@ -106,7 +106,7 @@ class Allowance:
 
 
 class Rates:
-    """A bucket of requests for each caller, which fills evenly and has room for those of a minute."""
+    """A bucket of requests for each caller, which fills evenly and has room for a minute's requests."""
 
     def __init__(
         self, per_minute: int, clock: Callable[[], float] = time.monotonic, table: Table | None = None

@@ -103,7 +103,7 @@ class Metrics:
     """The figures of one server and its store; observes its requests and its engines."""
 
     def __init__(self, store: Store, folder: Path | None = None, number: int = 0) -> None:
-        """With a folder the figures are those of all processes of the server, of which this is one with a number."""
+        """With a folder the figures cover all processes of the server; this process has a number."""
         self.registry: CollectorRegistry = CollectorRegistry()
         self._store = store
         self._folder = folder

@@ -222,7 +222,7 @@ MAX_TRY_WAIT = timedelta(hours=1)
 """Maximum wait before a record that cannot be stored is tried again."""
 
 RATE_S = 30.0
-"""The rate is that of the last seconds."""
+"""Seconds over which the rate is measured."""
 
 WHOLE_STORE = (DamagedStore, DiskFull, NewerSchema, ReadOnly, ServerAway, StoreClosed, StoreReplaced)
 """Errors for which no record is to blame: everything waits."""

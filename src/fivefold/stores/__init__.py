@@ -26,7 +26,7 @@ def unknown_scheme(location: str) -> InvalidInput:
 def open_store(location: str | os.PathLike[str], key: str | None = None) -> Store:
     """The store at a path, ':memory:', or an address: of PostgreSQL, or of a scheme that a package registers.
 
-    `key` is that of an encrypted file; without it the environment may have it.
+    `key` opens an encrypted file; without it the environment may have it.
     """
     location = checked_location(location)
     if key is not None and (location == ":memory:" or "://" in location):

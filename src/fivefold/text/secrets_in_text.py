@@ -194,7 +194,7 @@ _NUMBER = late_pattern(rf"\d(?:[{_HIDDEN}{_GAPS}]{{0,3}}\d){{12,}}")
 """As many digits, of any script, as a number of a card has at least."""
 _GROUP = late_pattern(rf"\d(?:[{_HIDDEN}]{{0,3}}\d)*")
 _CARD = late_pattern(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5)")
-"""Numbers that begin as those of Visa, Mastercard, American Express and Discover do."""
+"""Numbers that begin like cards of Visa, Mastercard, American Express and Discover."""
 CARD_LENGTHS = range(13, 20)
 CARD_GROUPS = {(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 1), (4, 4, 4, 4, 3), *((length,) for length in CARD_LENGTHS)}
 """The groups that a number of a card is printed in. Without dots, one that stands alone may have others."""

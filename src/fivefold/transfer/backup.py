@@ -213,7 +213,7 @@ def printable(store: str) -> str:
 def copy_file(source: Path, copy: Path, progress: bool, key: str | None = None) -> str:
     """Copy a fivefold file page by page as it is now, whatever is written to it meanwhile; it is not changed.
 
-    Returns the key of the file, which is that of the copy too; empty if it is plain.
+    Returns the key of the file and the copy; empty if they are plain.
     """
     if not source.exists():
         raise NotFound(f"there is no store at {str(source)!r} to copy from")

@@ -139,7 +139,7 @@ def _read(file: Path) -> tuple[str, str, list[_Sent]]:
             count, at, digest = data["version"]
             version, line = Version(int(count), int(at), str(digest)), data["memory"]
             if line is not None and draft_of(line, "default").memory.id != data["id"]:
-                raise InvalidInput("its id is not that of its memory")
+                raise InvalidInput("its id differs from its memory's")
             sent.append((str(data["id"]), version, line))
         except (KeyError, TypeError, ValueError, InvalidInput) as error:
             raise InvalidFile(file, f"is damaged: {error}", place=f"line {number}") from None

@@ -137,7 +137,7 @@ class Record(Value):
 
 
 class AnyDataclass(Protocol):
-    """A dataclass of the caller's own; its fields are those of a record."""
+    """A dataclass of the caller's own, with the fields of a record."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 

@@ -124,7 +124,7 @@ def _hash(normalize: Callable[[str], str], parts: Sequence[str | None]) -> bytes
 
 
 def is_hash_of(stored: bytes, *parts: str | None) -> bool:
-    """True if a stored hash is that of these parts; one by the formula of an earlier version counts as well."""
+    """True if a stored hash fits these parts, by today's formula or an earlier version's."""
     return stored in (content_hash(*parts), _hash(partial(unicodedata.normalize, "NFKC"), parts))
 
 

@@ -39,8 +39,8 @@ A text too long to be read at once has a vector for each `passage`, and in `full
 class PassageVectors:
     """A model's reading of one passage of a memory's text.
 
-    `tokens` are the vectors of its tokens as the model packs them; empty if the model gives none. `vector` is None for
-    a text of one passage, whose vector is that of the field `full`.
+    `tokens` are the vectors of its tokens as the model packs them; empty if the model gives none. `vector` is None
+    for a text of one passage: it has the vector of the field `full`.
     """
 
     tokens: bytes = b""

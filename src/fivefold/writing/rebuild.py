@@ -131,7 +131,7 @@ DIGEST_BYTES = 5
 
 
 def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
-    """Compare the vocabulary with that of the last check, reindex if it differs, and count the words of types (R2)."""
+    """Compare the vocabulary with the last check, reindex if it differs, and count the words of types (R2)."""
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)

@@ -184,7 +184,7 @@ MET, UNMET = 0.85, 0.4
 """The similarities of words from which on a word is met, and up to which it is not met at all."""
 
 SURE_NAME = 0.8
-"""From which `least` on a question's name is that of the memory."""
+"""Minimum `least` from which a question's name means the memory's."""
 
 _WHO_IS = re.compile(
     r"\W*(?:who(?:['’]?s| is| was| are| were)|wer (?:ist|sind)|qui est|quién es|chi è|quem é|wie is)\b", re.IGNORECASE
@@ -214,7 +214,7 @@ class ChanceConstants(Value):
 
 
 def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
-    """The candidates with their chances; the note has that of the recall."""
+    """The candidates with their chances; the note has the chance of the recall."""
     ranked = best_first(pool.candidates)
     if not ranked:
         return replace(pool, chance=0.0, found=False)
@@ -342,7 +342,7 @@ class Coverage(Value):
 def coverage(pool: Pool, context: SearchContext, by: Coverage) -> Pool:
     """A list wants many things rather than many variants of one: a turn that adds nothing steps back.
 
-    It adds nothing if it only asks, or if its words are those of the question and of better turns of its session.
+    It adds nothing if it only asks, or if all its words are in the question or in better turns of its session.
     Long messages say several things each, so there the order stays.
     """
     if context.unit == "session" or context.query.demand("list", "count") is None:

@@ -26,7 +26,7 @@ NAME_PRIORS: Parts[Callable[[str, Sequence[AliasMatch], Reader], dict[int, float
 
 
 def prior(counts: Mapping[int, float], portions: Mapping[int, float]) -> dict[int, float]:
-    """The shares of past questions; that of the memories counts as one more, and alone if none was asked."""
+    """The shares of past questions; the memories count as one more question, and alone if there was none."""
     total = sum(counts.values()) + 1
     return {entity: (counts.get(entity, 0.0) + portion) / total for entity, portion in portions.items()}
 

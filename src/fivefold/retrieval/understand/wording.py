@@ -51,7 +51,7 @@ def letters_of(word: str) -> int:
 
 
 LOOKED_UP = 5_000
-"""Lexemes of the namespace that begin like the word and are compared with it, those of most memories first."""
+"""Lexemes of the namespace that begin like the word and are compared with it, the most frequent first."""
 MAX_WORDS = 60
 """Words of a question that are looked at; a longer text is not a typed question."""
 MAX_PLAIN_LENGTH = 5

@@ -1,6 +1,6 @@
 """Lexical search: BM25 as one statement over a GIN index, with live statistics of each namespace (R4).
 
-The formula is that of SQLite's FTS5, bit for bit: k1 1.2, b 0.75, a hit in the predicate weighs four times one in the
+It is the formula of SQLite's FTS5, bit for bit: k1 1.2, b 0.75, a hit in the predicate weighs four times one in the
 content. Lexemes are kept as 64-bit keys made of namespace, corpus and lexeme, in rising order, so that a document's
 count of one is found by halving.
 

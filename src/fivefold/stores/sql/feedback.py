@@ -132,7 +132,7 @@ class FeedbackReader:
         return None if returned is None else tuple(item[0] for item in json.loads(returned))
 
     def returned_since(self, since: datetime, most: int) -> list[str]:
-        """The ids that the last recalls since a time returned, those of the latest recall first, each once."""
+        """The ids that the last recalls since a time returned, from the latest recall on, each once."""
         waiting = [(row[1], row[2], row[5]) for row in self._log.waiting(self._scope.key())]
         sql = "SELECT id, at, returned FROM recalls WHERE namespace = :ns ORDER BY id DESC LIMIT :most"
         stored = self._scope.rows(sql, most=most)

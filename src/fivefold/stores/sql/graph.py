@@ -172,7 +172,7 @@ class GraphReader(ABC):
         return found
 
     def with_edges(self, entities: Sequence[int], relations: Collection[str]) -> set[int]:
-        """Those of these entities that an edge of one of these relations leads to or comes from."""
+        """The given entities at either end of an edge of one of these relations."""
         namespace = self._sql.unindexed("d.namespace")
         either = " OR ".join(
             f"EXISTS (SELECT 1 FROM edges d WHERE {namespace} = :ns AND d.{end} = wanted.value "
@@ -187,7 +187,7 @@ class GraphReader(ABC):
         return {key for (key,) in rows}
 
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
-        """Those of these entities that share an edge with an entity of that alias."""
+        """The given entities that share an edge with an entity of that alias."""
         pairs = (
             "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
             "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"

@@ -75,7 +75,7 @@ class MemoryReader:
         return {id for (id,) in self._scope.rows(sql, ids=self._sql.as_list(ids))}
 
     def existing_notes(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those of these content hashes that belong to a note that is not superseded."""
+        """The given content hashes of notes that are not superseded."""
         rows = self._scope.rows(
             "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._sql.among('content_hash', ':hashes')}",
@@ -368,7 +368,7 @@ class ForgottenMarks:
         return self._key is not None and _mark(self._key, "session", session_id) in self._sessions
 
     def lift(self, id: str) -> int:
-        """Take away the mark of a memory, or those of a session; gives how many there were."""
+        """Remove the mark of a memory, or all marks of a session; returns their number."""
         key = self._read_key()
         if key is None:
             return 0

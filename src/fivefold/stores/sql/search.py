@@ -31,7 +31,7 @@ from fivefold.values.vectors import Matrix, Vector, VectorField
 class SearchReader(ABC):
     """The searches of the routes, each among the memories that pass its filter, as if the others were not there.
 
-    Statistics such as document frequencies are those of all memories. A tie in the score goes to the smaller row.
+    Statistics such as document frequencies cover all memories. A tie in the score goes to the smaller row.
     """
 
     def __init__(self, scope: ReadScope) -> None:

@@ -306,7 +306,7 @@ def _table_columns() -> dict[str, str]:
 
 
 def _found(row: Sequence[Any]) -> Iterator[FoundRow]:
-    """The row of a memory, if its columns look like those of one."""
+    """The row of a memory, if its columns look right."""
     types = _table_columns()
     names = list(types)
     hash, first_version = names.index("content_hash"), names.index("extracted") + 1

@@ -74,7 +74,7 @@ def unlock(connection: apsw.Connection, location: str, key: str | None = None) -
 
 
 def is_locked(header: bytes) -> bool:
-    """True if a header is that of an encrypted file."""
+    """True if a header belongs to an encrypted file."""
     return not header.startswith(PLAIN) and header[:HEADER].endswith(ENCRYPTED)
 
 

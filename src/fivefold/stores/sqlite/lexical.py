@@ -61,7 +61,7 @@ class Postings:
         return cls(rows.astype(np.int64), counts, lengths)
 
     def among(self, kept: Rows) -> Postings:
-        """Those of the rows of a filter."""
+        """The given rows that pass a filter."""
         if len(kept) < len(self.rows):
             places = np.searchsorted(self.rows, kept)
             places = places[self._has(places, kept)]

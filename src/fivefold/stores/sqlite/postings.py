@@ -24,7 +24,7 @@ from fivefold.stores.sqlite.dialect import number, rows
 # A memory as lexical search sees it: its lexemes, and what one of them adds to its score by BM25 (R4).
 
 K1, B = 1.2, 0.75
-"""The constants of BM25, those of SQLite's FTS5."""
+"""The constants of BM25, as in SQLite's FTS5."""
 
 MIN_IDF = 1e-6
 """Weight of a lexeme that more than half of all documents have."""
@@ -349,7 +349,7 @@ def terms_of(
 
 
 def wrong_statistics(connection: apsw.Connection, namespace: int) -> int:
-    """Number of lexemes and corpora whose numbers differ from those of the documents."""
+    """Number of lexemes and corpora whose numbers differ from the documents."""
     of_lexeme: dict[tuple[int, str], list[int]] = {}
     for sessions, *row in connection.execute(
         "SELECT sessions, memory, length, predicate, content FROM documents WHERE namespace = ?", (namespace,)

@@ -56,7 +56,7 @@ def show_all(connection: apsw.Connection, has_table: bool) -> None:
 
 
 def _tables(connection: apsw.Connection) -> Iterator[tuple[str, int, int]]:
-    """Each index with its namespace, and whether it is that of sessions."""
+    """Each index with its namespace, and True if it is for sessions."""
     for (name,) in rows(connection, "SELECT name FROM main.sqlite_master WHERE type = 'table'"):
         if match := _TABLE.fullmatch(name):
             yield name, int(match[1]), int(match[2] is not None)

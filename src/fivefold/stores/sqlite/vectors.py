@@ -106,7 +106,7 @@ PART_BITS = 24
 """The lowest bits of what a statement is given for a passage: its number; the others are the row."""
 
 CARRIERS = (FIELDS.index("full"), FIELDS.index("passage"))
-"""The fields whose vectors have token vectors: that of a short text, and those of the passages of a long one."""
+"""The fields whose vectors have token vectors: a short text, and the passages of a long one."""
 
 STRAY = f"SELECT DISTINCT key >> {PIECE_BITS} FROM tokens EXCEPT SELECT id FROM vectors"
 """Gives the ids of vectors that are gone while their token vectors are not."""

@@ -68,7 +68,7 @@ _FIXED_HOLIDAYS = {
     "summer term": (4, 15, 100),
 }
 """First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day; "the
-holidays" are from Christmas Eve to New Year's Day. School years and terms are those of most of Europe."""
+holidays" are from Christmas Eve to New Year's Day. School years and terms are as in most of Europe."""
 _EASTER_DAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
 _EASTER_DAYS |= {"palm sunday": (-7, 1), "whitsun": (48, 3), "pentecost": (48, 3), "ascension": (39, 1)}
 _EASTER_DAYS |= {"lent": (-46, 46), "ash wednesday": (-46, 1), "shrove tuesday": (-47, 1), "holy week": (-7, 7)}

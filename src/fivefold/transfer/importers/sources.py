@@ -53,7 +53,7 @@ class ImportLog:
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of things without a text to remember, by their kind."""
     settings: Settings = field(default_factory=Settings)
-    """Those of the namespace, which say what of system messages and tools is kept."""
+    """The settings of the namespace for system messages and tools."""
 
     def skip(self, file: str, place: str, error: InvalidInput) -> None:
         """Notes a part of a file that is left out; `place` is empty if the whole file cannot be read."""

@@ -147,7 +147,7 @@ class Neighbourhood:
 
 
 class RelationReader:
-    """Reads relations from the graph, those of an entity once."""
+    """Reads relations from the graph, once for each entity."""
 
     def __init__(self, graph: Graph, now: datetime) -> None:
         self.graph = graph

@@ -145,7 +145,7 @@ class Card:
     hit: Hit
     shares: tuple[Share, ...]
     whole: float
-    """The length of the bar of the sum: that of the best hit has the full width."""
+    """The length of the bar of the sum; the best hit's has the full width."""
     made_of: tuple[tuple[str, float], ...]
     """The bar of the score: what routes and later steps made of it. In one answer, equal bars are equal scores."""
     start: float

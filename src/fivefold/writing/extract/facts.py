@@ -113,7 +113,7 @@ def _split(text: str, start: int, end: int, breaks: re.Pattern[str]) -> Iterator
 
 
 def lines(text: str) -> Iterator[tuple[int, int]]:
-    """The clauses of a text, shorter than those of `clauses`, without parts at their ends that tell nothing."""
+    """The clauses of a text, shorter than in `clauses`, without parts at their ends that tell nothing."""
     for start, end in _split(text, 0, len(text), _SENTENCE):
         for part in _split(text, start, end, _FINE):
             if bare := _bare(text, *part):
