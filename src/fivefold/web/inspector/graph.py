@@ -14,6 +14,7 @@ from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.service.session import Session
+from fivefold.text.names import role_in, wider
 from fivefold.values.entities import Edge, Entity
 from fivefold.values.reports import MAX_PLACE
 from fivefold.values.times import utc_now
@@ -157,11 +158,14 @@ class RelationReader:
     def of(self, entity: int) -> list[Relation]:
         """The relations of an entity: stated ones first, of these the current ones, surest first."""
         if entity not in self._known:
+            narrow_first = sorted(
+                self.graph.edges(entity, MAX_EDGES), key=lambda edge: f"{wider(edge.relation)} of" == edge.relation
+            )
             relations = [
-                Relation(edge, edge.valid_to is not None and edge.valid_to <= self._now)
-                for edge in self.graph.edges(entity, MAX_EDGES)
+                Relation(edge, edge.valid_to is not None and edge.valid_to <= self._now) for edge in narrow_first
             ]
-            self._known[entity] = sorted(relations, key=_order)
+            once = {_meaning(item): item for item in reversed(relations)}
+            self._known[entity] = sorted(once.values(), key=_order)
         return self._known[entity]
 
     def kinds(self, entities: Iterable[Entity]) -> tuple[ShownKind, ...]:
@@ -228,6 +232,13 @@ def _thin(relations: Iterable[Relation], chosen: int | None = None) -> tuple[Rel
             kept.append(item)
             lines.update(item.ends)
     return tuple(sorted(kept, key=_order))
+
+
+def _meaning(item: Relation) -> tuple[tuple[int, ...], str, bool, bool]:
+    """Equal for relations that say the same of two: parent and father of one, child of the other."""
+    ends = tuple(sorted(item.ends))
+    role, turned = role_in(item.edge.relation, item.edge.target_id == ends[0])
+    return ends, wider(role), turned, item.ended
 
 
 def _order(item: Relation) -> tuple[bool, bool, float, int]:
