@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The known facts of the user, or of a person, place or project; each line has its sources
-         * @description The known facts of the user, or of a person, place or project; each line has its sources.
+         * The known facts about the user, or about a person, place or project; each line has its sources
+         * @description The known facts about the user, or about a person, place or project; each line has its sources.
          */
         get: operations["profile"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The dated facts ahead, by the day they are meant for, and the overdue ones
-         * @description The dated facts ahead, by the day they are meant for, and the overdue ones.
+         * The dated facts ahead, by day, and overdue tasks
+         * @description The dated facts ahead, by day, and overdue tasks.
          */
         get: operations["agenda"];
         put?: never;
@@ -52,8 +52,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The values that a question had one after the other, or what a memory replaced and what replaced it
-         * @description The values that a question had one after the other, or what a memory replaced and what replaced it.
+         * The earlier and later answers to a question, or the earlier and later versions of a memory
+         * @description The earlier and later answers to a question, or the earlier and later versions of a memory.
          */
         get: operations["history"];
         put?: never;
@@ -114,8 +114,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put a line right at its source: a memory with the new words replaces the old one. Forget that one to undo it
-         * @description Put a line right at its source: a memory with the new words replaces the old one. Forget that one to undo it.
+         * Correct a line at its source: a memory with the new words replaces the old one. Forget the new one to undo it
+         * @description Correct a line at its source: a memory with the new words replaces the old one. Forget the new one to undo it.
          */
         post: operations["correct_memory"];
         delete?: never;
@@ -134,8 +134,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let no profile, agenda, list of changes or recap show a memory
-         * @description Let no profile, agenda, list of changes or recap show a memory.
+         * Hide a memory from profiles, agendas, changes and recaps
+         * @description Hide a memory from profiles, agendas, changes and recaps.
          */
         post: operations["hide_memory"];
         delete?: never;
@@ -179,8 +179,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Drop what of a write is not stored yet, for good; the report says what is
-         * @description Drop what of a write is not stored yet, for good; the report says what is.
+         * Drop the records of a write that are not stored yet; the report has the stored ones
+         * @description Drop the records of a write that are not stored yet; the report has the stored ones.
          */
         delete: operations["cancel_write"];
         options?: never;
@@ -244,8 +244,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Remember the messages of a conversation as turns of a session; those that are stored already are merged
-         * @description Remember the messages of a conversation as turns of a session; those that are stored already are merged.
+         * Remember the messages of a conversation as turns of a session; known ones are merged
+         * @description Remember the messages of a conversation as turns of a session; known ones are merged.
          *
          *         The notes of the report count messages that the settings leave out, such as system messages.
          */
@@ -271,10 +271,9 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a memory and everything derived from it, for good; the answer is what was forgotten
-         * @description Forget a memory and everything derived from it, for good; the answer is what was forgotten.
-         *
-         *         Its `erasure` says whether the bytes are gone from every file, or until when some may remain.
+         * Forget a memory and everything derived from it, for good; the answer is the memory. Its `erasure` tells if the
+         * @description Forget a memory and everything derived from it, for good; the answer is the memory. Its `erasure` tells if the
+         *         bytes are gone from every file, or how long some may remain.
          */
         delete: operations["forget_memory"];
         options?: never;
@@ -296,8 +295,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Remember a record as what replaces a memory, which keeps its history and stops winning
-         * @description Remember a record as what replaces a memory, which keeps its history and stops winning.
+         * Remember a record that replaces a memory; the old one keeps its history and stops winning
+         * @description Remember a record that replaces a memory; the old one keeps its history and stops winning.
          */
         post: operations["supersede_memory"];
         delete?: never;
@@ -316,10 +315,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A superseded memory holds again; one that was forgotten, or the turns of a session that was, may be stored again
-         * @description A superseded memory holds again; one that was forgotten, or the turns of a session that was, may be stored again.
+         * Make a superseded memory hold again, or let a forgotten memory or session be stored again
+         * @description Make a superseded memory hold again, or let a forgotten memory or session be stored again.
          *
-         *         The answer is the memory, or for what was forgotten a report with a note.
+         *         The answer is the memory, or a report with a note if it was forgotten.
          */
         post: operations["reinstate_memory"];
         delete?: never;
@@ -336,8 +335,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The memories that a memory replaced, those that replaced it, and why
-         * @description The memories that a memory replaced, those that replaced it, and why.
+         * The earlier and later versions of a memory, and why one replaced the other
+         * @description The earlier and later versions of a memory, and why one replaced the other.
          */
         get: operations["memory_history"];
         put?: never;
@@ -418,13 +417,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a memory stay: it does not expire, and later texts do not replace it by themselves
-         * @description Let a memory stay: it does not expire, and later texts do not replace it by themselves.
+         * Pin a memory: it does not expire, and later texts do not replace it by themselves
+         * @description Pin a memory: it does not expire, and later texts do not replace it by themselves.
          */
         post: operations["pin_memory"];
         /**
-         * Let a pinned memory expire and be replaced again
-         * @description Let a pinned memory expire and be replaced again.
+         * Unpin a memory: it can expire and be replaced again
+         * @description Unpin a memory: it can expire and be replaced again.
          */
         delete: operations["unpin_memory"];
         options?: never;
@@ -442,8 +441,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget the memories that have expired; pinned ones stay
-         * @description Forget the memories that have expired; pinned ones stay.
+         * Forget expired memories; pinned ones stay
+         * @description Forget expired memories; pinned ones stay.
          */
         post: operations["sweep"];
         delete?: never;
@@ -482,8 +481,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The memories that answer a question best; `trace` adds how they were found
-         * @description The memories that answer a question best; `trace` adds how they were found.
+         * The memories that answer a question best; `trace` adds the evidence
+         * @description The memories that answer a question best; `trace` adds the evidence.
          */
         post: operations["recall"];
         delete?: never;
@@ -502,8 +501,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that
-         * @description A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that.
+         * A repeatable recall without noise; as text if `Accept: text/plain` asks for it
+         * @description A repeatable recall without noise; as text if `Accept: text/plain` asks for it.
          */
         post: operations["explain"];
         delete?: never;
@@ -522,8 +521,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The plan of a recall, without doing it
-         * @description The plan of a recall, without doing it.
+         * The plan of a recall, without running it
+         * @description The plan of a recall, without running it.
          */
         post: operations["plan"];
         delete?: never;
@@ -582,8 +581,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell which memories of a recall were used, and which were of no use; the namespace learns from it
-         * @description Tell which memories of a recall were used, and which were of no use; the namespace learns from it.
+         * Say which memories of a recall were used, and which were of no use; the namespace learns from it
+         * @description Say which memories of a recall were used, and which were of no use; the namespace learns from it.
          */
         post: operations["feedback"];
         delete?: never;
@@ -674,8 +673,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change settings; null brings a default back
-         * @description Change settings; null brings a default back.
+         * Change settings; null restores a default
+         * @description Change settings; null restores a default.
          */
         patch: operations["change_settings"];
         trace?: never;
@@ -715,8 +714,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget what was learned from use; the feedback stays
-         * @description Forget what was learned from use; the feedback stays.
+         * Reset everything learned from use; the feedback stays
+         * @description Reset everything learned from use; the feedback stays.
          */
         delete: operations["unlearn"];
         options?: never;
@@ -854,14 +853,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Entities, the most mentioned first, or those under one name
-         * @description Entities, the most mentioned first, or those under one name.
+         * Entities, the most frequent first, or the entities with a name
+         * @description Entities, the most frequent first, or the entities with a name.
          */
         get: operations["list_entities"];
         put?: never;
         /**
-         * An entity made by hand; it stays even when nothing mentions it
-         * @description An entity made by hand; it stays even when nothing mentions it.
+         * Add an entity by hand; it stays even if no memory mentions it
+         * @description Add an entity by hand; it stays even if no memory mentions it.
          */
         post: operations["add_entity"];
         delete?: never;
@@ -888,8 +887,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename an entity, or give it one more name
-         * @description Rename an entity, or give it one more name.
+         * Rename an entity, or add an alias
+         * @description Rename an entity, or add an alias.
          */
         patch: operations["change_entity"];
         trace?: never;
@@ -922,8 +921,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The memories that speak of an entity, latest first
-         * @description The memories that speak of an entity, latest first.
+         * The memories that mention an entity, latest first
+         * @description The memories that mention an entity, latest first.
          */
         get: operations["entity_memories"];
         put?: never;
@@ -944,8 +943,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Two entities were one: links, aliases and relations of the other move over
-         * @description Two entities were one: links, aliases and relations of the other move over.
+         * Merge two entities: links, aliases and relations of the other move over
+         * @description Merge two entities: links, aliases and relations of the other move over.
          */
         post: operations["merge_entities"];
         delete?: never;
@@ -964,8 +963,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * One entity was two: these memories speak of the other one
-         * @description One entity was two: these memories speak of the other one.
+         * Split one entity into two: these memories are about the other one
+         * @description Split one entity into two: these memories are about the other one.
          */
         post: operations["split_entity"];
         delete?: never;
@@ -984,8 +983,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A relation made by hand, or a known one changed
-         * @description A relation made by hand, or a known one changed.
+         * Add a relation by hand, or change an existing one
+         * @description Add a relation by hand, or change an existing one.
          */
         post: operations["add_edge"];
         delete?: never;
@@ -1005,8 +1004,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a relation away
-         * @description Take a relation away.
+         * Remove a relation
+         * @description Remove a relation.
          */
         delete: operations["remove_edge"];
         options?: never;

@@ -190,7 +190,7 @@ class Browser:
         }
 
     def history(self, id: str) -> History:
-        """The memories that a memory replaced, those that replaced it, and why."""
+        """The earlier and later versions of a memory, and why one replaced the other."""
         memory, reader = self._namespace.get(id), self._namespace.reader
         chain = reader.memories.lineage(memory.row)
         links = reader.memories.links_around(memory.row, [other.row for other in chain])

@@ -30,7 +30,7 @@ def profile(
     now: Annotated[Moment | None, Query(description="As of this time; now if left out")] = None,
     secrets: Secrets = False,
 ) -> Profile:
-    """The known facts of the user, or of a person, place or project; each line has its sources."""
+    """The known facts about the user, or about a person, place or project; each line has its sources."""
     action.service.limits.k_for_block(None, token_budget)
     return action.engine.profile(about, token_budget=token_budget, now=now, secrets=secrets)
 
@@ -43,7 +43,7 @@ def agenda(
     limit: Annotated[PageLimit, Query(description="Maximum number of entries, the next ones first")] = 50,
     secrets: Secrets = False,
 ) -> Agenda:
-    """The dated facts ahead, by the day they are meant for, and the overdue ones."""
+    """The dated facts ahead, by day, and overdue tasks."""
     action.service.limits.check_page(limit)
     return action.engine.agenda(start, end, limit=limit, secrets=secrets)
 
@@ -53,7 +53,7 @@ def history(
     action: Current,
     of: Annotated[Text, Query(min_length=1, max_length=MAX_NAME, description="A question, or the id of a memory")],
 ) -> History:
-    """The values that a question had one after the other, or what a memory replaced and what replaced it."""
+    """The earlier and later answers to a question, or the earlier and later versions of a memory."""
     action.service.limits.check_question(of)
     return action.engine.history(of)
 
@@ -90,7 +90,7 @@ class Correction(Body):
     status=201,
 )
 def correct_memory(action: Current, id: str, body: Correction) -> Report:
-    """Put a line right at its source: a memory with the new words replaces the old one. Forget that one to undo it."""
+    """Correct a line at its source: a memory with the new words replaces the old one. Forget the new one to undo it."""
     action.service.limits.check_text(body.to, "to")
     return action.engine.correct(id, body.line, body.to)
 
@@ -99,5 +99,5 @@ def correct_memory(action: Current, id: str, body: Correction) -> Report:
 def hide_memory(
     action: Current, id: str, hidden: Annotated[bool, Query(description="False shows it again")] = True
 ) -> Memory:
-    """Let no profile, agenda, list of changes or recap show a memory."""
+    """Hide a memory from profiles, agendas, changes and recaps."""
     return action.engine.hide(id, hidden)

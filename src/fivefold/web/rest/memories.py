@@ -74,7 +74,7 @@ def queued_write(action: Current, id: str) -> QueuedWrite:
 
 @queue_operation("DELETE /queue/{id:name}", "writer", "cancel", id="0199a1c2-0000-7000-8000-000000000000")
 def cancel_write(action: Current, id: str) -> QueuedWrite:
-    """Drop what of a write is not stored yet, for good; the report says what is."""
+    """Drop the records of a write that are not stored yet; the report has the stored ones."""
     return action.service.queue.cancel(_namespace(action), id)
 
 
@@ -150,7 +150,7 @@ def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = Tru
     queues=True,
 )
 def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait: Wait = True) -> Report | Response:
-    """Remember the messages of a conversation as turns of a session; those that are stored already are merged.
+    """Remember the messages of a conversation as turns of a session; known ones are merged.
 
     The notes of the report count messages that the settings leave out, such as system messages.
     """
@@ -183,9 +183,8 @@ def update_memory(action: Current, id: str, body: MemoryChanges) -> Memory:
 
 @memories_operation("DELETE /memories/{id:name}", "writer", "forget", id="s01.04")
 def forget_memory(action: Current, id: str) -> ForgottenMemory:
-    """Forget a memory and everything derived from it, for good; the answer is what was forgotten.
-
-    Its `erasure` says whether the bytes are gone from every file, or until when some may remain.
+    """Forget a memory and everything derived from it, for good; the answer is the memory. Its `erasure` tells if the
+    bytes are gone from every file, or how long some may remain.
     """
     return ForgottenMemory(action.engine.forget(id), action.service.erasure())
 
@@ -199,7 +198,7 @@ def forget_memory(action: Current, id: str) -> ForgottenMemory:
     status=201,
 )
 def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody) -> Report:
-    """Remember a record as what replaces a memory, which keeps its history and stops winning."""
+    """Remember a record that replaces a memory; the old one keeps its history and stops winning."""
     record = _with_id(once, body.to_fields(action.service.limits), 0)
     engine = action.engine
     if once is not None and once.is_retry and engine.get(id).superseded_by == record["id"]:
@@ -209,16 +208,16 @@ def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody)
 
 @memories_operation("POST /memories/{id:name}/reinstate", "writer", "reinstate", id="s01.03")
 def reinstate_memory(action: Current, id: str) -> Memory | Report:
-    """A superseded memory holds again; one that was forgotten, or the turns of a session that was, may be stored again.
+    """Make a superseded memory hold again, or let a forgotten memory or session be stored again.
 
-    The answer is the memory, or for what was forgotten a report with a note.
+    The answer is the memory, or a report with a note if it was forgotten.
     """
     return action.engine.reinstate(id) or Report(notes=(f"{id!r} was forgotten; it may be stored again now",))
 
 
 @memories_operation("GET /memories/{id:name}/history", "reader", "history", id="s01.03")
 def memory_history(action: Current, id: str) -> History:
-    """The memories that a memory replaced, those that replaced it, and why."""
+    """The earlier and later versions of a memory, and why one replaced the other."""
     return action.engine.history(id)
 
 
@@ -270,19 +269,19 @@ DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
 @life_operation("POST /memories/{id:name}/pin", "writer", "pin", id="s01.03")
 def pin_memory(action: Current, id: str) -> Memory:
-    """Let a memory stay: it does not expire, and later texts do not replace it by themselves."""
+    """Pin a memory: it does not expire, and later texts do not replace it by themselves."""
     return action.engine.pin(id)
 
 
 @life_operation("DELETE /memories/{id:name}/pin", "writer", "unpin", id="s01.03")
 def unpin_memory(action: Current, id: str) -> Memory:
-    """Let a pinned memory expire and be replaced again."""
+    """Unpin a memory: it can expire and be replaced again."""
     return action.engine.unpin(id)
 
 
 @life_operation("POST /sweep", "admin", "sweep", query={"dry_run": "true"})
 def sweep(action: Current, dry_run: DryRun = False) -> Sweep:
-    """Forget the memories that have expired; pinned ones stay."""
+    """Forget expired memories; pinned ones stay."""
     return action.engine.sweep(dry_run=dry_run)
 
 

@@ -61,7 +61,7 @@ def get_settings(action: Current) -> Settings:
 
 @namespaces_operation("PATCH /settings", "admin", "configure", body={"timezone": "Europe/London", "recent_turns": 4})
 def change_settings(action: Current, body: Annotated[dict[str, Any], Body()]) -> Settings:
-    """Change settings; null brings a default back."""
+    """Change settings; null restores a default."""
     return action.engine.configure(**body)
 
 
@@ -79,7 +79,7 @@ def learned(action: Current) -> LearnedFromUse:
 
 @namespaces_operation("DELETE /learned", "admin", "unlearn")
 def unlearn(action: Current) -> Unlearned:
-    """Forget what was learned from use; the feedback stays."""
+    """Reset everything learned from use; the feedback stays."""
     action.engine.unlearn()
     return Unlearned(action.engine.namespace)
 
@@ -191,7 +191,7 @@ class EntityFilters(Paging):
 
 @graph_operation("GET /entities", "reader", "entities", query={"limit": "2"})
 def list_entities(action: Current, filters: Annotated[EntityFilters, Query()]) -> Page[Entity]:
-    """Entities, the most mentioned first, or those under one name."""
+    """Entities, the most frequent first, or the entities with a name."""
     action.service.limits.check_page(filters.limit)
     return action.engine.graph.entities(**filters.model_dump())
 
@@ -200,7 +200,7 @@ def list_entities(action: Current, filters: Annotated[EntityFilters, Query()]) -
     "POST /entities", "writer", "add entity", body={"name": "Harbour Street", "aliases": ["the old flat"]}, status=201
 )
 def add_entity(action: Current, body: EntityBody) -> Entity:
-    """An entity made by hand; it stays even when nothing mentions it."""
+    """Add an entity by hand; it stays even if no memory mentions it."""
     return action.engine.graph.add(**body.model_dump())
 
 
@@ -212,7 +212,7 @@ def get_entity(action: Current, id: Id) -> Entity:
 
 @graph_operation("PATCH /entities/{id:name}", "writer", "change entity", id="1", body={"alias": "M."})
 def change_entity(action: Current, id: Id, body: EntityChanges) -> Entity:
-    """Rename an entity, or give it one more name."""
+    """Rename an entity, or add an alias."""
     if (body.name is None) == (body.alias is None):
         raise InvalidInput("give either a new name or one more alias")
     graph = action.engine.graph
@@ -228,14 +228,14 @@ def entity_edges(action: Current, id: Id, paging: Annotated[Paging, Query()]) ->
 
 @graph_operation("GET /entities/{id:name}/memories", "reader", "entity", id="1", query={"limit": "1"})
 def entity_memories(action: Current, id: Id, paging: Annotated[Paging, Query()]) -> Page[Memory]:
-    """The memories that speak of an entity, latest first."""
+    """The memories that mention an entity, latest first."""
     action.service.limits.check_page(paging.limit)
     return action.engine.graph.memories(id, **paging.model_dump())
 
 
 @graph_operation("POST /entities/{id:name}/merge", "writer", "merge entities", id="1", body={"gone": 3})
 def merge_entities(action: Current, id: Id, body: MergeBody) -> Entity:
-    """Two entities were one: links, aliases and relations of the other move over."""
+    """Merge two entities: links, aliases and relations of the other move over."""
     return action.engine.graph.merge(id, body.gone)
 
 
@@ -248,7 +248,7 @@ def merge_entities(action: Current, id: Id, body: MergeBody) -> Entity:
     status=201,
 )
 def split_entity(action: Current, id: Id, body: SplitBody) -> Entity:
-    """One entity was two: these memories speak of the other one."""
+    """Split one entity into two: these memories are about the other one."""
     return action.engine.graph.split(id, body.name, body.memories)
 
 
@@ -256,12 +256,12 @@ def split_entity(action: Current, id: Id, body: SplitBody) -> Entity:
     "POST /edges", "writer", "relate", body={"source": 1, "relation": "works with", "target": 2}, status=201
 )
 def add_edge(action: Current, body: EdgeBody) -> Edge:
-    """A relation made by hand, or a known one changed."""
+    """Add a relation by hand, or change an existing one."""
     return action.engine.graph.relate(**body.model_dump())
 
 
 @graph_operation("DELETE /edges/{id:name}", "writer", "unrelate", id="1")
 def remove_edge(action: Current, id: Id) -> RemovedEdge:
-    """Take a relation away."""
+    """Remove a relation."""
     action.engine.graph.unrelate(id)
     return RemovedEdge(id)

@@ -41,7 +41,7 @@ EXAMPLE_REQUEST = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:0
 
 @recall_operation("POST /recall", "reader", "recall", body={**EXAMPLE_REQUEST, "k": 1, "recipe": "lexical"})
 def recall(action: Current, body: TracedBody) -> RecallSummary | Recall:
-    """The memories that answer a question best; `trace` adds how they were found."""
+    """The memories that answer a question best; `trace` adds the evidence."""
     answer = action.engine.recall(**_arguments(action, body))
     return answer if body.trace else answer.brief
 
@@ -55,7 +55,7 @@ def recall(action: Current, body: TracedBody) -> RecallSummary | Recall:
     answers=Recall,
 )
 def explain(action: Current, request: Request, body: RecallBody) -> Response:
-    """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
+    """A repeatable recall without noise; as text if `Accept: text/plain` asks for it."""
     answer = action.engine.recall(**_arguments(action, body, still=True))
     if prefers_text(request.headers.get("accept", "")):
         return PlainTextResponse(harmless(answer.explain()) + "\n")
@@ -64,7 +64,7 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
 
 @recall_operation("POST /plan", "reader", "plan", body={**EXAMPLE_REQUEST, "k": 3})
 def plan(action: Current, body: PlanBody) -> Plan:
-    """The plan of a recall, without doing it."""
+    """The plan of a recall, without running it."""
     return action.engine.plan(**_arguments(action, body))
 
 
@@ -86,7 +86,7 @@ def context(action: Current, body: ContextBody) -> Context:
 
 @recall_operation("POST /feedback", "writer", "used", body={"recall_id": "{recall_id}", "used": ["s01.03"]})
 def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
-    """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
+    """Say which memories of a recall were used, and which were of no use; the namespace learns from it."""
     action.engine.feedback(body.recall_id, used=body.used, not_used=body.not_used)
     return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
 
