@@ -87,7 +87,7 @@ class _Project:
             if event in RARE and number % 10:
                 continue
             answer = self.run(agent, event, question)
-            if event in ("UserPromptSubmit", "postToolUse"):
+            if event in ("UserPromptSubmit", "BeforeAgent", "postToolUse"):
                 self.asked += 1
                 self.answered += bool(answer)
             time.sleep(PAUSE_S)

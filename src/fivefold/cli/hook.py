@@ -25,7 +25,7 @@ RETRY = "retry"
 @app.command()
 def hook(
     agent: Annotated[
-        str, typer.Argument(help="claude-code, codex, cursor or gemini-cli; or retry, to store waiting turns")
+        str, typer.Argument(help="claude-code, codex, cursor, gemini-cli or opencode; or retry, to store waiting turns")
     ],
     action: Annotated[str, typer.Argument(help="install, uninstall or status")] = "",
     project: Annotated[

@@ -30,6 +30,8 @@ class Agent:
     """True if an event has groups, each with a list of hooks; false for a plain list of hooks."""
     timeout: int = TIMEOUT_S
     """The time limit of a hook in the unit of the agent."""
+    plugin: str | None = None
+    """A file of the package that becomes the configuration file, if the agent runs plugins and no commands."""
 
     def config_file(self, project: Path | None = None) -> Path:
         """The file with the hooks of the user, or of a project."""
@@ -97,6 +99,17 @@ AGENTS = {
             ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
             True,
             1_000 * TIMEOUT_S,
+        ),
+        Agent(
+            "opencode",
+            "OpenCode",
+            ".opencode",
+            "plugins/fivefold.js",
+            "plugins/fivefold.js",
+            "OPENCODE_CONFIG_DIR",
+            ("SessionStart", "UserPromptSubmit", "Stop"),
+            False,
+            plugin="opencode.js",
         ),
     )
 }

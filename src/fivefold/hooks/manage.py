@@ -65,9 +65,13 @@ class FileChange(Value):
         target.chmod(mode)
 
 
+def _program(agent: Agent) -> tuple[str, ...]:
+    """The command without its event. Python reads neither its variables nor its site packages: that takes time."""
+    return sys.executable, "-I", "-S", str(Path(entry.__file__).resolve()), agent.name
+
+
 def command(agent: Agent, event: str, state: Path) -> str:
-    """The agent's command. Python reads neither its variables nor its site packages, which would take time."""
-    parts = (sys.executable, "-I", "-S", str(Path(entry.__file__).resolve()), agent.name, event, str(state))
+    parts = (*_program(agent), event, str(state))
     if event != entry.TAKING:
         return shlex.join(parts)
     return f"test ! -e {shlex.quote(str(State(state).kept_flag))} || {shlex.join(parts)}"
@@ -75,6 +79,8 @@ def command(agent: Agent, event: str, state: Path) -> str:
 
 def installation(agent: Agent, file: Path, state: Path) -> FileChange:
     """The file with the hooks of this agent, each once; hooks of an earlier installation are brought up to date."""
+    if agent.plugin:
+        return FileChange(str(file), _plugin(file), _plugin_text(agent, state))
     text, config = _read(file)
     hooks = config.get("hooks", {})
     wanted = {event: agent.entry(command(agent, event, state)) for event in agent.events}
@@ -88,8 +94,28 @@ def installation(agent: Agent, file: Path, state: Path) -> FileChange:
     return FileChange(str(file), text, text if changed == config else _written(changed, text))
 
 
+def _plugin(file: Path) -> str | None:
+    """The plugin that is installed; None if there is none."""
+    if not file.exists():
+        return None
+    text = file.read_text("utf-8", "replace")
+    if not OWN.search(text):
+        raise InvalidFile(file, "was not written by fivefold; move it away first")
+    return text
+
+
+def _plugin_text(agent: Agent, state: Path) -> str:
+    text = (Path(entry.__file__).parent / str(agent.plugin)).read_text("utf-8")
+    values = {"__COMMAND__": list(_program(agent)), "__STATE__": str(state)}
+    for name, value in values.items():
+        text = text.replace(name, json.dumps(value))
+    return text
+
+
 def removal(agent: Agent, file: Path) -> FileChange:
     """The file without fivefold's hooks; a file that held nothing else goes, unless it is a link."""
+    if agent.plugin:
+        return FileChange(str(file), _plugin(file), None)
     text, config = _read(file)
     if text is None or not any(installed_commands(config)):
         return FileChange(str(file), text, text)
@@ -101,6 +127,9 @@ def removal(agent: Agent, file: Path) -> FileChange:
 
 def installed_events(file: Path, agent: Agent, state: Path) -> dict[str, bool]:
     """The events that have one of fivefold's hooks, and whether it is the one that would be installed now."""
+    if agent.plugin:
+        text = _plugin(file)
+        return {} if text is None else dict.fromkeys(agent.events, text == _plugin_text(agent, state))
     _, config = _read(file)
     return {event: found == command(agent, event, state) for event, found in installed_commands(config)}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, StoreError
+from fivefold.hooks.agents import AGENTS
 from fivefold.hooks.state import State, offset_name, read_offsets, reason_of, sole, write_offset
 from fivefold.settings import Settings
 from fivefold.transfer.importers.sources import ImportLog
@@ -143,12 +144,14 @@ class SpoolWriter:
     def store(self, event: Event) -> bool:
         """Store what an event brings; whether anything was new."""
         kind = TRANSCRIPTS.get(event.agent)
-        if kind is None:
+        if event.agent not in AGENTS:
             raise InvalidInput(f"the agent {event.agent!r} is unknown")
         payload = payload_of(event.data)
         transcript = payload.get("transcript_path")
-        if isinstance(transcript, str) and transcript.endswith(".jsonl"):  # an older Gemini CLI writes another form
-            return self._store_transcript(event, payload, kind, Path(transcript))
+        if (
+            kind and isinstance(transcript, str) and transcript.endswith(".jsonl")
+        ):  # an older Gemini CLI writes another form
+            return self._store_transcript(event, payload, kind, Path(str(transcript)))
         spoken = _spoken(event, payload)
         if event.name in CARRYING and not spoken:
             self._log(f"nothing was stored of {event.agent} {event.name}: it names no transcript and carries no text")
