@@ -89,7 +89,7 @@ def test_doctor_finds_damage_and_repairs_it(small: Small, command: Command) -> N
     ran = command("doctor", "--store", small.path)
     assert ran.code == 1
     assert re.search(r"✗ +entity links", ran.out)
-    assert ran.err.startswith("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
+    assert ran.err.startswith("Something is wrong; `fivefold doctor --repair` rebuilds derived data.\n")
     found = command("doctor", "--store", small.path, "--json")
     assert found.code == 1
     assert [item["check"] for item in found.json if not item["ok"]] == ["checksums", "entity links"]
