@@ -19,6 +19,7 @@ from fivefold.retrieval.protocols import SHORT_STATEMENT, Pool, SearchContext
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.stages.selection import (
+    FEW_CANDIDATES,
     HIT_TERMS,
     RECALL_TERMS,
     SupportConstants,
@@ -452,16 +453,24 @@ def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length:
     assert term("messages", candidates, answers=answers) == [1.0, 1.0]
     assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
     terms = recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1]))
-    assert terms.round(4).tolist() == [1, 0.5, 0, 0, 1, 0.95, 0, 0, 0]
+    assert terms.round(4).tolist() == [1, 0.5, 0, 0, 1, 0.95, 0, 0, 0, 0]
 
 
-def test_a_recall_is_judged_by_its_likeliest_hit_and_the_second_that_the_reader_takes_for_an_answer() -> None:
-    """One that was not read does not count as the second; one that was read alone stands for it as well."""
-    for answers, second in (({1: 0.5, 2: 2.5}, 0.5), ({2: 2.5}, 2.5), ({}, 0.0)):
+def test_a_recall_is_judged_by_its_likeliest_hit_and_the_best_three_by_the_reader() -> None:
+    """One that was not read does not count. Only if something is read do few candidates speak against an answer."""
+    for answers, mean in (({1: 0.5, 2: 2.5}, 1.5), ({2: 2.5}, 2.5), ({}, 0.0)):
         table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
         terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
         whole = dict(zip(RECALL_TERMS, terms, strict=True))
-        assert [whole[name] for name in ("one", "best", "next", "unjudged")] == [1, 3, second, not answers]
+        assert [whole[name] for name in ("one", "best", "three", "unjudged")] == [1, 3, mean, not answers]
+        assert whole["few"] == pytest.approx(1 - 3 / FEW_CANDIDATES if answers else 0.0)
+
+
+def test_of_what_asks_for_everything_more_is_answered() -> None:
+    context = search(demands=[demand("count")])
+    assert term("listed", [one_of(1)], context) == [1.0]
+    assert recall_terms(chance_table([one_of(1)], context), np.zeros(1))[RECALL_TERMS.index("listed")] == 1.0
+    assert term("listed", [one_of(1)]) == [0.0]
 
 
 def test_the_distance_to_the_best_and_its_lead() -> None:

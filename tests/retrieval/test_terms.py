@@ -22,7 +22,6 @@ from fivefold.retrieval.stages.terms import (
     MAX_CHARACTERS,
     MAX_NAMED,
     MIN_NAMED,
-    OPEN_QUESTION,
     SOFTNESS,
     SOME_BM25,
     STANDING_COSINE,
@@ -79,8 +78,8 @@ def test_a_term_that_does_not_exist_has_no_weight() -> None:
 
 
 def test_the_best_sum_has_the_score_one_and_others_fall_off() -> None:
-    """BM25 of 3 and 6: sums of 1.5 · (0.5 + 0.5) and 1.5 · (1 + 1), and their mean 2.25."""
-    pool = stage("additive", [found(1, lexical=3.0), found(2, lexical=6.0)], words=1.5)
+    """In talk BM25 of 3 and 6: sums of 1.5 · (0.5 + 0.5) and 1.5 · (1 + 1), and their mean 2.25."""
+    pool = stage("additive", [talk(1, lexical=3.0), talk(2, lexical=6.0)], words=1.5)
     scores = {candidate.memory.row: candidate.score for candidate in pool.candidates}
     assert scores[2] == 1.0
     assert scores[1] == pytest.approx(exp(-1.5 / SOFTNESS), rel=1e-5)
@@ -100,7 +99,7 @@ def test_an_empty_pool_stays_empty() -> None:
 
 
 def test_the_parts_are_named_for_twice_as_many_as_are_asked_for() -> None:
-    pool = stage("additive", [found(row, lexical=row) for row in range(1, 7)], search(k=2), words=1.0)
+    pool = stage("additive", [talk(row, lexical=row) for row in range(1, 7)], search(k=2), words=1.0)
     named = {candidate.memory.row: explained(candidate)[2] for candidate in pool.candidates}
     assert [row for row, parts in named.items() if parts] == [3, 4, 5, 6]
 
@@ -269,10 +268,15 @@ def test_likeness_counts_by_its_distance_to_the_best_and_half_in_talk() -> None:
 def test_words_count_by_what_they_are_worth_and_by_their_share_of_the_best() -> None:
     """BM25 over 6 but at most 1, and over the best of the question."""
     assert SOME_BM25 == 6
-    candidates = [found(1, lexical=8.0), found(2, lexical=3.0), found(3)]
+    candidates = [talk(1, lexical=8.0), talk(2, lexical=3.0), talk(3)]
     assert column("words", candidates) == [2.0, 0.875, 0.0]
-    assert column("words", [found(1, lexical=3.0), found(2)]) == [1.5, 0.0]
-    assert column("words", [found(1), found(2)]) == [0.0, 0.0]
+    assert column("words", [talk(1, lexical=3.0), talk(2)]) == [1.5, 0.0]
+    assert column("words", [talk(1), talk(2)]) == [0.0, 0.0]
+
+
+def test_among_short_statements_words_and_details_say_nothing_beside_likeness() -> None:
+    notes = [found(1, lexical=8.0), chat(2, "It was last Friday", lexical=3.0)]
+    assert column("words", notes) == column("detail", notes, search(text="When was it?")) == [0.0, 0.0]
 
 
 def test_late_interaction_counts_by_itself_in_talk_and_what_lacks_it_as_the_lowest() -> None:
@@ -333,7 +337,7 @@ def test_in_talk_questions_count_less_and_long_turns_more() -> None:
 def test_what_a_household_tells_its_assistant_is_not_talk() -> None:
     people, role = [talk(row, "why?") for row in (1, 2)], chat(3, "why?", "Assistant")
     assert column("statement", people) == [-1.0, -1.0]
-    assert column("statement", [*people, role]) == [-OPEN_QUESTION] * 3
+    assert column("statement", [*people, role]) == [-1.0] * 3
     assert column("statement", [said(found(row), "why? " * 80) for row in (1, 2)]) == [0.0, 0.0]
 
 
@@ -352,9 +356,8 @@ def test_the_text_is_looked_at_for_what_the_question_asks(question: str, expecte
     texts = ("It was last Friday", "I have three cats", "In 2021 it was dear")
     context = search(text=question)
     assert column("detail", [talk(row, text) for row, text in enumerate(texts)], context) == expected
-    assert column("detail", [chat(row, text) for row, text in enumerate(texts)], context) == pytest.approx(
-        [0.4 * value for value in expected]
-    )
+    messages = [chat(row, text + " so" * 150) for row, text in enumerate(texts)]
+    assert column("detail", messages, context) == pytest.approx([0.4 * value for value in expected])
 
 
 def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:

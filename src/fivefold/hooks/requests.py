@@ -104,10 +104,6 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
     return fitting
 
 
-MIN_FOUND = 0.2
-"""The chance that something answers, from which a prompt gets memories: one missing costs more than one too many."""
-
-
 def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id: str | None) -> str:
     """The memories about a prompt, without those of its own session; empty if nothing seems to answer."""
     question = prompt.strip()[:MAX_TEXT]
@@ -116,7 +112,7 @@ def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id
     answer = engine.recall(question, CANDIDATES, effort=settings.effort, min_chance=settings.min_chance)
     others = (hit for hit in answer if hit.memory.session_id is None or hit.memory.session_id != session_id)
     hits = tuple(islice(others, ANSWERS))
-    if (answer.chance or 0.0) < MIN_FOUND or not hits:
+    if not hits:
         return ""
     return compose(replace(answer, hits=hits), settings.token_budget, tokens, engine.settings.zone).text
 

@@ -49,6 +49,9 @@ LIKE_AN_ANSWER = 8.0
 """Weight of likeness to a memory that answers, compared with the sum, in the choice of the next one to read for a
 list."""
 
+MIN_HEIR_ODDS = -1.7
+"""Log-odds below which a memory stands for no other: it replaced that in something that the question does not ask."""
+
 MIN_CHANCE = 0.005
 """From which chance on the reason says that another memory is of the right time."""
 
@@ -113,7 +116,8 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     if has.any():  # the reader hardly tells numbers apart: without those of the question nothing beats what has them
         found = np.where(has, found, np.minimum(found, found[has].max()))
     read = [one.memory for one in best]
-    found += inherited(stand_ins(context, lambda: replacements_among(read, context).links), found)
+    gained = inherited(stand_ins(context, lambda: replacements_among(read, context).links), found)
+    found = np.where(found >= MIN_HEIR_ODDS, found + gained, found)
     stale = wrong_time(read, said, found, context) if by.overtaken else np.zeros(len(best))
     verdicts = [Verdict(*both) for both in zip(found.tolist(), stale.tolist(), strict=True)]
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)

@@ -161,13 +161,14 @@ def standing(pool: Pool, context: SearchContext, by: StandingPlaces) -> Pool:
 
 # A chance for each hit that it answers, and one for the recall that anything stored does.
 
-HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", "decided", "messages")
+HIT_TERMS = ("one", "answers", "unread", "unjudged", "dense", "margin", "lead", "decided", "listed", "messages")
 """Terms of the chance of a hit; `one` is 1 for every hit.
 
 - `answers`: the log-odds that the reader gives; `unread`: 1 if it has read others and not the hit
 - `unjudged`: 1 if it has read nothing, though it could
 - `dense`: the cosine; `margin`: how far its sum is below the best; `lead`: of the best, how far it is ahead
 - `decided`: 1 if it meets a time that alone decides, −1 if it does not
+- `listed`: 1 if everything of a kind is asked for, so that many may answer
 - `messages`: 1 for long messages and talk between people, of which the reader knows little; then it is not asked
 """
 
@@ -190,10 +191,11 @@ _WHO_IS = re.compile(
     r"\W*(?:who(?:['’]?s| is| was| are| were)|wer (?:ist|sind)|qui est|quién es|chi è|quem é|wie is)\b", re.IGNORECASE
 )
 
-RECALL_TERMS = ("one", "best", "next", "unjudged", "messages", "few", *WORD_TERMS)
-"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the reader's second best.
+RECALL_TERMS = ("one", "best", "three", "unjudged", "messages", "few", "listed", *WORD_TERMS)
+"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the mean of the reader's best three.
 
-`few` is near to 1 if there are hardly any candidates: of what one asks a small store, more has no answer.
+`few` is near to 1 if there are hardly any candidates: of what one asks a small store, more has no answer. Nothing tells
+which, if nothing is read; then it is 0.
 """
 
 FEW_CANDIDATES = 40
@@ -266,10 +268,12 @@ def word_terms(best: Candidate, table: Matrix, context: SearchContext) -> tuple[
 
 def recall_terms(table: Matrix, odds: Vector, words: Sequence[float] = NO_WORDS) -> Vector:
     """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words."""
-    unread, unjudged, messages = (table[:, HIT_TERMS.index(name)] for name in ("unread", "unjudged", "messages"))
+    names = ("unread", "unjudged", "messages", "listed")
+    unread, unjudged, messages, listed = (table[:, HIT_TERMS.index(name)] for name in names)
     read = np.sort(table[unread + unjudged + messages == 0, HIT_TERMS.index("answers")])[::-1]
-    second, few = read[:2][-1] if read.size else 0.0, max(0.0, 1 - len(table) / FEW_CANDIDATES)
-    return np.array([1.0, odds.max(), second, unjudged[0], messages[0], few, *words])
+    three = read[:3].mean() if read.size else 0.0
+    few = 0.0 if unjudged[0] else max(0.0, 1 - len(table) / FEW_CANDIDATES)
+    return np.array([1.0, odds.max(), three, unjudged[0], messages[0], few, listed[0], *words])
 
 
 def chance_table(
@@ -296,6 +300,7 @@ def chance_table(
         "margin": sums - best,
         "lead": (best - second) * (sums == best),
         "decided": np.array([(1.0 if met else -1.0) if decides else 0.0 for met in meets]),
+        "listed": np.full(len(candidates), float(context.query.demand("list", "count") is not None)),
         "messages": np.full(len(candidates), float(messages)),
     }
     return np.stack([columns[name] for name in HIT_TERMS], axis=1)

@@ -71,9 +71,6 @@ TURNS_DECIDE = 4.0
 STATE_FACTOR = 2.0
 """Factor of a replacement among statements, which are mostly about states, if the question asks for one."""
 
-OPEN_QUESTION = 0.5
-"""Weight of a question among statements; in talk between people it is 1."""
-
 WHAT_HAPPENED = 3.0
 """Weight of a time besides a subject if the question asks what happened then, and not for a state or a list."""
 
@@ -251,6 +248,9 @@ def _alike(table: Table) -> Vector:
 
 
 def _words(table: Table) -> Vector:
+    """Among statements the fused likeness says as much."""
+    if table.statements:
+        return table.zeros()
     best = float(table.bm25.max())
     return np.asarray(np.minimum(table.bm25 / SOME_BM25, 1.0) + (table.bm25 / best if best > 0 else 0.0))
 
@@ -303,8 +303,8 @@ def _session(table: Table) -> Vector:
 
 def _statement(table: Table) -> Vector:
     """An open question is not an answer: a later decision or event is."""
-    counts = 1.0 if table.people else OPEN_QUESTION if table.statements else 0.0
-    return -table.column(counts * memory.content.rstrip().endswith("?") for memory in table.memories)
+    counts = table.people or table.statements
+    return -table.column(counts and memory.content.rstrip().endswith("?") for memory in table.memories)
 
 
 def _length(table: Table) -> Vector:
@@ -315,6 +315,8 @@ def _length(table: Table) -> Vector:
 
 def _detail(table: Table) -> Vector:
     question, found = table.query.to_read, table.zeros()
+    if table.statements:  # most of them have a time or a number
+        return found
     if _WHEN.match(question):
         found = found + table.has(_TIME)
     if _HOW_MANY.search(question):
@@ -502,13 +504,13 @@ def _applies(table: Table) -> Vector:
 
 TERMS: tuple[Term, ...] = (
     Term("alike", "alike", "Fused likeness, plus cosine among short statements, by the distance to the best", _alike),
-    Term("words", "alike", "BM25: the rare words of the question in the memory", _words),
+    Term("words", "alike", "BM25: the rare words of the question in the memory, unless short statements", _words),
     Term("late_in_talk", "alike", "Late interaction, if people talk with each other", _late_in_talk),
     Term("beside", "alike", "Likeness of the turns next to it, if people talk with each other", _beside),
     Term("session", "alike", "Likeness of the best candidate of its session, unless messages are long", _session),
     Term("statement", "alike", "It is not a question itself, unless messages are long", _statement),
     Term("length", "alike", "Its length, if people talk with each other", _length),
-    Term("detail", "alike", "It has a time or a number, if the question asks when or how many", _detail),
+    Term("detail", "alike", "It has a time or a number if the question asks for one, unless short statements", _detail),
     Term("kind", "alike", "Likeness to the best four, if the question asks for everything of a kind", _kind),
     Term("turns", "in time", "A turn of the conversation in the question: 1 for the latest", _turns),
     Term(
