@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.protocols import Pool
 from fivefold.retrieval.relations import TOGETHER_ODDS, EndedConstants, lower_ended
-from fivefold.retrieval.stages.terms import ALIKE_COSINE, NEAR_LATE, STATE_FACTOR
+from fivefold.retrieval.stages.terms import STATE_FACTOR
 from fivefold.stores.records import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.values.query import DemandKind, Window
 from fivefold.values.recall_trace import Candidate
@@ -295,32 +294,6 @@ def test_for_the_past_the_old_inherits_from_its_successor() -> None:
 def test_what_replaced_something_is_newer(kind: DemandKind, values: list[float]) -> None:
     world = Namespace(links=[replaced(1, 2, 1 / 3), replaced(1, 3, 1 / 19)])
     assert column("newest", [of(1), of(2), of(3)], asked(kind, world)) == values
-
-
-@pytest.mark.parametrize("kind", ["current", "past", "list"])
-def test_for_the_present_a_newer_memory_about_the_same_thing_outdates_an_older_one(kind: DemandKind) -> None:
-    """Cosine 0.8 is (0.8 − 0.45) / (1 − 0.45) alike; the third is about something else."""
-    world = Namespace({1: (1, 0), 2: (0.8, 0.6), 3: (0, -1)})
-    candidates = [of(1, event_at=aged(9)), of(2, event_at=aged(2)), of(3, event_at=aged(1))]
-    alike = round((0.8 - ALIKE_COSINE) / (1 - ALIKE_COSINE), 4) if kind == "current" else 0.0
-    assert column("newest", candidates, asked(kind, world)) == [-alike, 0.0, 0.0]
-
-
-def test_a_newer_memory_that_answers_less_well_outdates_less() -> None:
-    world = Namespace(dict.fromkeys((1, 2, 3), (1, 0)))
-    candidates = [
-        at(found(1, late=0.6), aged(9)),
-        at(found(2, late=0.6 - NEAR_LATE / 2), aged(8)),
-        at(found(3, late=0.6 - 2 * NEAR_LATE), aged(1)),
-    ]
-    assert column("newest", candidates, asked("current", world)) == pytest.approx([-0.5, 0.0, 0.0], abs=1e-3)
-
-
-def test_memories_without_vectors_outdate_nothing() -> None:
-    candidates = [of(1, event_at=aged(9)), of(2, event_at=aged(2))]
-    assert column("newest", candidates, asked("current", Namespace({1: (1, 0)}))) == [0.0, 0.0]
-    nowhere = replace(asked("current", Namespace({1: (1, 0), 2: (1, 0)})), space=None)
-    assert column("newest", candidates, nowhere) == [0.0, 0.0]
 
 
 def test_what_held_then_began_before_the_end_of_the_time_and_ended_after_its_start() -> None:

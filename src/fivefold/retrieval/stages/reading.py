@@ -117,7 +117,7 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
         found = np.where(has, found, np.minimum(found, found[has].max()))
     read = [one.memory for one in best]
     gained = inherited(stand_ins(context, lambda: replacements_among(read, context).links), found)
-    found = np.where(found >= MIN_HEIR_ODDS, found + gained, found)
+    found += gained * (found >= MIN_HEIR_ODDS)
     stale = wrong_time(read, said, found, context) if by.overtaken else np.zeros(len(best))
     verdicts = [Verdict(*both) for both in zip(found.tolist(), stale.tolist(), strict=True)]
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)

@@ -194,8 +194,7 @@ _WHO_IS = re.compile(
 RECALL_TERMS = ("one", "best", "three", "unjudged", "messages", "few", "listed", *WORD_TERMS)
 """Terms of the chance of a recall: the log-odds of its likeliest hit, and the mean of the reader's best three.
 
-`few` is near to 1 if there are hardly any candidates: of what one asks a small store, more has no answer. Nothing tells
-which, if nothing is read; then it is 0.
+`few` is near to 1 if there are hardly any candidates and some were read: small stores answer less of what one asks.
 """
 
 FEW_CANDIDATES = 40
@@ -268,12 +267,12 @@ def word_terms(best: Candidate, table: Matrix, context: SearchContext) -> tuple[
 
 def recall_terms(table: Matrix, odds: Vector, words: Sequence[float] = NO_WORDS) -> Vector:
     """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words."""
-    names = ("unread", "unjudged", "messages", "listed")
-    unread, unjudged, messages, listed = (table[:, HIT_TERMS.index(name)] for name in names)
-    read = np.sort(table[unread + unjudged + messages == 0, HIT_TERMS.index("answers")])[::-1]
+    column = dict(zip(HIT_TERMS, table.T, strict=True))
+    unjudged, messages = column["unjudged"], column["messages"]
+    read = np.sort(column["answers"][column["unread"] + unjudged + messages == 0])[::-1]
     three = read[:3].mean() if read.size else 0.0
     few = 0.0 if unjudged[0] else max(0.0, 1 - len(table) / FEW_CANDIDATES)
-    return np.array([1.0, odds.max(), three, unjudged[0], messages[0], few, listed[0], *words])
+    return np.array([1.0, odds.max(), three, unjudged[0], messages[0], few, column["listed"][0], *words])
 
 
 def chance_table(

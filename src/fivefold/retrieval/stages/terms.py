@@ -50,17 +50,11 @@ NEAR_LATE = 0.12
 KIND_EXAMPLES = 4
 """Number of the best that stand for the kind of thing that is asked for."""
 
-MAX_COMPARED = 24
-"""Maximum number of the best candidates that are compared with each other."""
-
 MAX_CHARACTERS = 2_000
 """Characters of a memory that are searched for words, names, times and numbers."""
 
 STANDING_COSINE, STANDING_SCALE = 0.15, 6.0
 """Cosine of a request with an instruction that has nothing to do with it, and what one more unit of it is worth."""
-
-ALIKE_COSINE = 0.45
-"""Cosine from which two memories may be statements about the same thing."""
 
 IN_TALK = 0.42
 """Weight of a time besides a subject in talk between people, who tell of things later."""
@@ -248,11 +242,10 @@ def _alike(table: Table) -> Vector:
 
 
 def _words(table: Table) -> Vector:
-    """Among statements the fused likeness says as much."""
-    if table.statements:
+    best = 0.0 if table.statements else float(table.bm25.max())
+    if best <= 0:
         return table.zeros()
-    best = float(table.bm25.max())
-    return np.asarray(np.minimum(table.bm25 / SOME_BM25, 1.0) + (table.bm25 / best if best > 0 else 0.0))
+    return np.asarray(np.minimum(table.bm25 / SOME_BM25, 1.0) + table.bm25 / best)
 
 
 def _late_in_talk(table: Table) -> Vector:
@@ -315,13 +308,11 @@ def _length(table: Table) -> Vector:
 
 def _detail(table: Table) -> Vector:
     question, found = table.query.to_read, table.zeros()
-    if table.statements:  # most of them have a time or a number
-        return found
     if _WHEN.match(question):
         found = found + table.has(_TIME)
     if _HOW_MANY.search(question):
         found = found + table.has(_NUMBER)
-    return found if table.people else 0.4 * found
+    return found * (0.0 if table.statements else 1.0 if table.people else 0.4)
 
 
 def _kind(table: Table) -> Vector:
@@ -407,27 +398,10 @@ def _successor(table: Table) -> Vector:
 
 
 def _newest(table: Table) -> Vector:
-    """For the present, nothing newer says the same thing in other words; for the past, it replaced nothing."""
+    """For the present, it replaced another; for the past, it replaced nothing."""
     if table.query.demand("current"):
-        return 0.2 * table.replacements.replaces - _outdated(table)
+        return 0.2 * table.replacements.replaces
     return -0.8 * table.replacements.replaces if table.query.demand(*PAST) else table.zeros()
-
-
-def _outdated(table: Table) -> Vector:
-    """The weight of newer candidates about the same thing against each: their likeness, if they answer as well."""
-    outdated = table.zeros()
-    if table.vectors is None:
-        return outdated
-    best = np.argsort(-table.late, kind="stable")[:MAX_COMPARED]
-    known = [i for i in best.tolist() if table.near_best[i] and table.vectors[i].any()]
-    if len(known) < 2:
-        return outdated
-    vectors, late = table.vectors[known], table.late[known]
-    times = np.array([table.memories[i].event_at.timestamp() for i in known])
-    alike = np.clip((vectors @ vectors.T - ALIKE_COSINE) / (1 - ALIKE_COSINE), 0, 1)
-    close = np.clip(1 - np.maximum(late[:, None] - late[None, :], 0) / NEAR_LATE, 0, 1)
-    outdated[known] = (alike * close * (times[None, :] > times[:, None])).max(axis=1)
-    return outdated
 
 
 def _held_then(table: Table) -> Vector:
@@ -528,7 +502,12 @@ TERMS: tuple[Term, ...] = (
     Term("order", "in time", "Its place in time, if the question asks for the first, last or next", _order),
     Term("holds", "still true", "No newer memory has replaced it; the reverse for the past", _holds),
     Term("successor", "still true", "Likeness of the memory that it replaced, or of its replacement", _successor),
-    Term("newest", "still true", "No newer candidate says the same, if the question asks for the present", _newest),
+    Term(
+        "newest",
+        "still true",
+        "It replaced another, if the question asks for the present; it did not, for the past",
+        _newest,
+    ),
     Term("held_then", "still true", "It held at the time in the question, if that asks for the past", _held_then),
     Term("side", "about whom", "It is not a long answer of the assistant, unless the question asks for one", _side),
     Term(
