@@ -469,7 +469,9 @@ def test_a_recall_is_judged_by_its_likeliest_hit_and_the_best_three_by_the_reade
 def test_of_what_asks_for_everything_more_is_answered() -> None:
     context = search(demands=[demand("count")])
     assert term("listed", [one_of(1)], context) == [1.0]
-    assert recall_terms(chance_table([one_of(1)], context), np.zeros(1))[RECALL_TERMS.index("listed")] == 1.0
+    assert (
+        recall_terms(chance_table([one_of(1)], context), np.zeros(1, np.float32))[RECALL_TERMS.index("listed")] == 1.0
+    )
     assert term("listed", [one_of(1)]) == [0.0]
 
 
