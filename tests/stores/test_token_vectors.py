@@ -158,7 +158,7 @@ def test_a_reader_of_an_earlier_state_leaves_nothing_behind(stored: Stored, stor
 
 
 def test_an_older_file_that_can_only_be_read_answers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_store, "_prepare", lambda location: True)
+    monkeypatch.setattr(sqlite_store, "_prepare", lambda location, key: True)
     with closing(SqliteStore(str(path))) as store:
         search = store.reader("default").search
         space = search.vector_space()

@@ -91,6 +91,7 @@ def test_the_doctor_says_so_and_a_repair_moves_it(written_before: Engine) -> Non
         ("labels", True),
         ("facts", True),
         ("copies of upgrades", True),
+        ("encryption", True),
         ("embedder", False),
     ]
     assert findings[-1]["detail"].startswith("this version no longer has fivefold-minilm@1")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fivefold
@@ -70,6 +70,7 @@ def test_marking_loses_nothing_and_spans_may_overlap(given: tuple[str, list[Word
 
 
 @given(words_of_texts(), st.integers(4, 60))
+@example(("<  <<", [WordMatch("q", "m", 0.5, 0, 2)]), 4)
 def test_a_line_is_one_line_and_no_longer_than_asked_for(given: tuple[str, list[WordMatch]], length: int) -> None:
     text, words = given
     line = excerpt(text, match(text, *words), length)

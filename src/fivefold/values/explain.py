@@ -134,8 +134,12 @@ def excerpt(content: str, match: PassageMatch | None, length: int) -> str:
 
 def marked_line(content: str, match: PassageMatch | None, length: int) -> list[Segment]:
     """The text on one line of about `length` characters, with the matched words marked."""
-    pieces = _shown(content, match, _window(content, match, length))
-    return [Segment(_SPACES.sub(" ", piece.text), piece.words) for piece in pieces]
+    line: list[Segment] = []
+    for piece in _shown(content, match, _window(content, match, length)):
+        text = _SPACES.sub(" ", piece.text)
+        text = text.removeprefix(" ") if line and line[-1].text.endswith(" ") else text
+        line += [Segment(text, piece.words)] if text else []
+    return line
 
 
 def marked_passage(content: str, match: PassageMatch | None = None) -> list[Segment]:

@@ -25,6 +25,7 @@ from fivefold.values.memory import TYPES, Memory, Record, Type, record_of
 from fivefold.values.validate import MAX_READ
 from fivefold.writing.extract import ModelExtractor, Rules, extractor, importance, memory_score
 from fivefold.writing.extract.entity_relations import relations
+from fivefold.writing.extract.facts import facts
 from fivefold.writing.extract.statements import statements
 from tests.support.toy_engine import toy
 
@@ -537,3 +538,9 @@ def test_such_a_text_is_stored_whole(tmp_path: Path) -> None:
         mem.remember(text, id="long")
         assert mem.get("long").content == text
         assert mem.stats().memories == 1
+
+
+@pytest.mark.parametrize("piece", [" ", " \n", "a", "1 ", "- ", "( ", ",  ", "1-", "._", "and ", '" '])
+def test_the_facts_of_a_text_that_repeats_itself_are_read_in_one_pass(piece: str) -> None:
+    found = facts(f"I live in Leeds. {piece * (100_000 // len(piece))}", "user")
+    assert found[0].section == "home"

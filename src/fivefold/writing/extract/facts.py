@@ -27,14 +27,14 @@ MIN_CLAUSE = 16
 _SENTENCE = late_pattern(
     r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bMag\.)(?<!\bSr\.)"
     r"(?<!\bDra\.)(?<!\bSra\.)(?<!\bRef\.)(?<!\bvs\.)"
-    r"[\"”’')\]]*\s+|\s*\n+\s*"
+    r"[\"”’')\]]*\s+|(?<!\s)\s*\n+\s*"
 )
-_CLAUSE = late_pattern(r";\s+|\s+[–—-]\s+|,\s+(?=(?:and|but|so|because|which|who|while|though|although|then)\b)")
+_CLAUSE = late_pattern(r";\s+|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|because|which|who|while|though|although|then)\b)")
 _LEAD = late_pattern(
     r"(?:(?:and|but|so|oh|also|plus|btw|right|ok|well|then|yes|no|because|note|update)\b[,:]?\s+)+", re.I
 )
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|[=&]")
-_CODE = late_pattern(r"\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{4,}\b|\d{4,}|\d[\d -]{5,}\d|[\w.]+@[\w.]+|\b\w+-\d+\b")
+_CODE = late_pattern(r"\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{4,}\b|\d{4,}|\d[\d -]{5,}\d|(?<![\w.])[\w.]+@[\w.]+|\b\w+-\d+\b")
 _NAME = late_pattern(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Þ][\w’'-]+")
 _REPLY = late_pattern(
     r"\b(?:you|your|I['’]ll|I['’]ve|shall I|would you|let me|glad|congratulations|noted|saved)\b", re.I
@@ -46,13 +46,15 @@ _BEGINS = late_pattern(
     r"|[A-ZÀ-Þ]\w*)\b"
 )
 _FINE = late_pattern(
-    r";\s+|\s+[–—-]\s+|:\s+|\s+\((?=\w{2,}[^)]{10,}\))"
-    r"|,?\s+(?=(?:but|because|so that|which|who|while|though|although|since when|where)\s)|,\s+(?=(?:and|so|then|or)\s)"
+    r";\s+|(?<!\s)\s+(?:[–—-]\s+|\((?=\w{2,}[^)]{10,200}\)))|:\s+"
+    r"|(?:,|(?<![\s,]))\s+(?=(?:but|because|so that|which|who|while|though|although|since when|where)\s)"
+    r"|,\s+(?=(?:and|so|then|or)\s)"
     r"|,\s+(?=(?:[Ii]|[Ii]['’]\w+|we|we're|he|he's|she|she's|it|it's|they|they're|you|there|there's|that's|this|his|her|my"
     r"|our|their|the|an?|no|not|from|until|till|since|with|for|on|at|every|starts?|ends?|named|called)\b)"
 )
 _PART = late_pattern(
-    r",\s+|:\s+|\s+(?=(?:and|but|because|so that|which|who|while|though|although|where|when|if|before|after|until)\s)"
+    r",\s+|:\s+|(?<!\s)\s+"
+    r"(?=(?:and|but|because|so that|which|who|while|though|although|where|when|if|before|after|until)\s)"
 )
 _TELLING = frozenset(("who", "home", "work", "people", "health", "things", "habits", "tastes", "projects", "numeral"))
 """Groups of words of which a part of a line must have one, or a name or a figure."""
