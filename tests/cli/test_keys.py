@@ -28,7 +28,7 @@ def test_a_key_is_made_shown_once_and_holds(command: Command) -> None:
     match = re.fullmatch(r"ff_([0-9a-f]{12})_[0-9a-f]{48}", secret)
     assert match
     assert kept == f"Save it now, it cannot be shown again. Key {match[1]}: writer of a, b."
-    assert alone.startswith("It is the first key: from now on nobody gets in without one")
+    assert alone.startswith("This is the first key: from now on every request needs a key, also from this machine.")
     second = command("keys", "create", "the page", "--role", "reader", "--all", "--store", "team.db")
     assert len(second.out.splitlines()) == 2
     assert second.out.endswith("reader of every namespace.\n")

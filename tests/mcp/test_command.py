@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--port", "9"], "--host, --port and --json go with --http; without it a client speaks over standard streams"),
-        (["--http", "-n", "a"], "over HTTP a key says which namespaces it reaches; leave --namespace and the like out"),
+        (["--port", "9"], "--host, --port and --json need --http; without it a client speaks over standard streams"),
+        (["--http", "-n", "a"], "--namespace and --all-namespaces have no effect over HTTP: the API key decides"),
         (["-n", " "], "namespace is empty"),
         (
             ["--http", "--host", "0.0.0.0"],
@@ -42,5 +42,5 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 def test_json_goes_with_http(tmp_path: Path) -> None:
     ran = process("mcp", "--json", folder=str(tmp_path))
     assert ran.code == 1
-    assert "--json go with --http" in ran.json["error"]["message"]
+    assert "--json need --http" in ran.json["error"]["message"]
     assert not (tmp_path / "fivefold.db").exists()

@@ -89,7 +89,7 @@ COMMAND_GROUPS = {
         "settings",
         "namespaces",
     ),
-    "Move data": ("import", "export", "sync", "migrate", "backup", "restore"),
+    "Move data": ("import", "export", "sync", "migrate", "backup", "restore", "rekey"),
     "Serve": ("serve", "mcp", "hook", "keys", "audit", "db"),
     "Tune and measure": ("recipes", "train", "evaluate", "bench"),
 }
