@@ -100,7 +100,7 @@ ARGS: dict[str, list[str]] = {
     "bench personamem": ["{folder}/questions_tiny.csv", "--recipes", "bm25", "--embedder", "wordllama"],
     "bench everyday": ["{folder}/nuno.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench block": ["--locomo", "{folder}/talk.json", "--budgets", "60,300", "--embedder", "wordllama"],
-    "bench profile": ["--lives", "choose", "--embedder", "wordllama"],
+    "bench profile": ["--lives", "emlyn", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench qa": ["{folder}/talk.json", "--model", "mine", "--out", "{folder}/answers"],
     "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],

@@ -424,7 +424,7 @@ def qa(
 @bench.command()
 def profile(
     lives: Annotated[
-        Literal["choose", "report", "all"], typer.Option("--lives", help="Shipped everyday lives")
+        str, typer.Option("--lives", help="Shipped everyday lives: choose, report, all, or the name of one")
     ] = "report",
     budget: Annotated[int, typer.Option("--budget", help="Tokens of a profile")] = 600,
     embedder: EmbedderOption = "fivefold-minilm",

@@ -61,12 +61,13 @@ INDEX = "index.json"
 """The file that says which shipped lives are for choosing and which only report."""
 
 
-def shipped_lives(part: Part) -> list[Path]:
-    """The files of the shipped lives of one part, or of both."""
+def shipped_lives(part: str) -> list[Path]:
+    """The files of the shipped lives of one part or of both, or of one life by its name."""
     index = Fields.of(INDEX, document(LIVES / INDEX))
-    names = [name for each in parts_of(part) for name in index.entries(each)]
+    every = [(each, name) for each in PARTS[:2] for name in index.entries(each)]
+    names = [name for each, name in every if part in (each, name, "all")]
     if not names:
-        raise InvalidInput(f"no shipped life is for {part!r}; take one of {', '.join(PARTS)}", field="lives")
+        raise InvalidInput(f"must be {', '.join(PARTS)} or the name of a shipped life", field="lives")
     return [LIVES / f"{name}.json.xz" for name in names]
 
 

@@ -25,7 +25,7 @@ from fivefold.values.known import Fact
 from fivefold.values.serialize import Json, Value
 from fivefold.version import VERSION
 from fivefold_bench.cache import cached
-from fivefold_bench.everyday import Part, shipped_lives
+from fivefold_bench.everyday import shipped_lives
 
 LISTS = Path(__file__).with_name("everyday_data") / "profiles"
 DEFAULT_TOKENS = 600
@@ -86,7 +86,7 @@ class ProfileReport(Value):
     sections: tuple[SectionFigures, ...]
 
 
-def run_profiles(part: Part, budget: int, choice: str, progress: bool = False) -> ProfileReport:
+def run_profiles(part: str, budget: int, choice: str, progress: bool = False) -> ProfileReport:
     """Measure the profile, the agenda and the histories of the shipped lives that have lists."""
     lives = [path for path in shipped_lives(part) if _list_of(path).exists()]
     if not lives:
