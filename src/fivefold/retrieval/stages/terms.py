@@ -478,13 +478,13 @@ def _applies(table: Table) -> Vector:
 
 TERMS: tuple[Term, ...] = (
     Term("alike", "alike", "Fused likeness, plus cosine among short statements, by the distance to the best", _alike),
-    Term("words", "alike", "BM25: the rare words of the question in the memory, unless short statements", _words),
+    Term("words", "alike", "BM25: the rare words of the question in it, unless it is a short statement", _words),
     Term("late_in_talk", "alike", "Late interaction, if people talk with each other", _late_in_talk),
     Term("beside", "alike", "Likeness of the turns next to it, if people talk with each other", _beside),
     Term("session", "alike", "Likeness of the best candidate of its session, unless messages are long", _session),
     Term("statement", "alike", "It is not a question itself, unless messages are long", _statement),
     Term("length", "alike", "Its length, if people talk with each other", _length),
-    Term("detail", "alike", "It has a time or a number if the question asks for one, unless short statements", _detail),
+    Term("detail", "alike", "A time or number, if the question asks for one, unless it is a short statement", _detail),
     Term("kind", "alike", "Likeness to the best four, if the question asks for everything of a kind", _kind),
     Term("turns", "in time", "A turn of the conversation in the question: 1 for the latest", _turns),
     Term(
