@@ -1320,7 +1320,7 @@ export interface components {
              * @default name
              * @enum {string}
              */
-            kind?: "person" | "name" | "identifier" | "topic";
+            kind?: "person" | "place" | "organisation" | "name" | "identifier" | "topic";
             /**
              * @description Other names for it
              * @default []

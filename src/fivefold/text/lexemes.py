@@ -181,6 +181,13 @@ def given_names() -> dict[str, Gender]:
     return names
 
 
+@cache
+def places() -> frozenset[str]:
+    """Countries and large cities in lower case."""
+    names = " ".join(_lines("places.txt")).split()
+    return frozenset(name.replace("-", " ") for name in names) - given_names().keys()
+
+
 def _lines(name: str) -> list[str]:
     lines = resources.files("fivefold.text").joinpath(f"data/{name}").read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]

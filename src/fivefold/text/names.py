@@ -46,8 +46,8 @@ _TOPIC = re.compile(
 )
 _POSSESSED = re.compile(r"([^\W\d_]+)['’]s ")
 _NEVER = frozenset(
-    "mr mrs ms miss dr prof mister user assistant ok lol xmas christmas easter halloween thanksgiving hanukkah unit "
-    "mon tue tues wed thu thurs fri jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    "mr mrs ms miss dr dra sra prof mister till user assistant ok lol xmas christmas easter halloween thanksgiving "
+    "hanukkah unit mon tue tues wed thu thurs fri jan feb mar apr jun jul aug sep sept oct nov dec".split()
 ).union(WEEKDAY_NAMES, (f"{name}s" for name in WEEKDAY_NAMES), MONTH_NAMES) - {"may"}
 """Titles, days, months, feasts and the parts of a talk: written with a capital, and no name of anybody."""
 _EPITHETS = frozenset("poor dear old little young sweet silly lovely".split())

@@ -15,7 +15,9 @@ from fivefold.values.validate import MAX_INDEX, checked_choice, checked_count, c
 
 # The entity graph: entities, the relations between them, and their kinds.
 
-EntityKind = Literal["person", "name", "identifier", "topic"]
+EntityKind = Literal["person", "place", "organisation", "name", "identifier", "topic"]
+PROPER: tuple[EntityKind, ...] = ("person", "place", "organisation")
+"""The kinds that texts tell of a name; any other is a `name`, an `identifier` or a `topic`."""
 
 
 EdgeKind = Literal["structural", "semantic", "lifecycle"]

@@ -1,43 +1,47 @@
-"""Kinds of entities in the picture: by name, by what is stored, by what relations tell."""
+"""The kinds that entities are stored with, and relations that are said twice."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 import fivefold
-from fivefold.values.entities import CO_MENTION, Edge, Entity
-from fivefold.web.inspector.graph import RelationReader, kind_of
+from fivefold.web.inspector.graph import RelationReader
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-def edge(source: int, relation: str, target: int) -> Edge:
-    return Edge(1, "a", relation, "b", "structural", 0.9, 1, None, None, source, target)
-
-
-@pytest.mark.parametrize(
-    ("edges", "kind"),
-    [
-        ([edge(1, "lives in", 7)], "place"),
-        ([edge(7, "lives in", 1)], "person"),
-        ([edge(1, "works at", 7)], "organisation"),
-        ([edge(7, "dentist of", 1)], "person"),
-        ([edge(7, "part of", 1)], "organisation"),
-        ([edge(1, "owns", 7)], "other"),
-        ([edge(7, CO_MENTION, 1), edge(1, "located in", 7)], "place"),
-        ([], "other"),
-    ],
-)
-def test_relations_tell_what_an_entity_is(edges: list[Edge], kind: str) -> None:
-    assert kind_of(Entity(7, "Larkfield", "name", 3), edges) == kind
+KINDS = {
+    "We moved to Porto in May.": {"Porto": "place"},
+    "My sister Ildikó has a new job at Brightwater Foods.": {"Ildikó": "person", "Brightwater Foods": "organisation"},
+    "Dr. Vasquez-Holm retires in June.": {"Vasquez-Holm": "person"},
+    "Our plumber Szymon can't come before Friday.": {"Szymon": "person"},
+    "Szymon said the boiler is fine.": {"Szymon": "person"},
+    "The parcel goes to 12 Quarrel Lane.": {"Quarrel Lane": "place"},
+    "The Kestrel needs a new sail.": {"Kestrel": "name"},
+    "I joined Halvorsen Logistics on Monday.": {"Halvorsen Logistics": "organisation"},
+    "Florence told me about it.": {"Florence": "person"},
+    "We speak Welsh at home with my cousin Carys.": {"Carys": "person"},
+    "The invoice has the number INV-20931.": {"INV-20931": "identifier"},
+}
 
 
-def test_the_user_and_stored_kinds_come_first() -> None:
-    assert kind_of(Entity(7, "user", "name", 0), [edge(7, "lives in", 1)]) == "user"
-    assert kind_of(Entity(7, "JIRA-9921", "identifier", 2), [edge(1, "lives in", 7)]) == "identifier"
+def test_texts_tell_what_an_entity_is(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "m.db") as memory:
+        memory.remember_many([{"content": text, "speaker": "user"} for text in KINDS])
+        kinds = {entity.name: entity.kind for entity in memory.graph.entities(limit=50)}
+    wanted = {name: kind for named in KINDS.values() for name, kind in named.items()}
+    assert {name: kinds.get(name) for name in wanted} == wanted
+
+
+def test_the_kind_that_most_texts_tell_wins_and_a_merge_keeps_it(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "m.db") as memory:
+        memory.remember("I dreamt of Florence.")
+        assert memory.graph.entity("Florence").kind == "person"
+        memory.remember_many([{"content": "I flew to Florence."}, {"content": "The flat in Florence is small."}])
+        assert memory.graph.entity("Florence").kind == "place"
+        memory.remember("Florence laughed.")
+        assert memory.graph.entity("Florence").kind == "place"
+        memory.remember_many([{"content": "The Zundel needs paint."}, {"content": "I asked Zundie."}])
+        memory.graph.merge("Zundel", "Zundie")
+        assert memory.graph.entity("Zundel").kind == "person"
 
 
 def test_a_relation_that_is_said_from_both_ends_is_one(tmp_path: Path) -> None:

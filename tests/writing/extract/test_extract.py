@@ -57,8 +57,8 @@ def test_a_move_told_by_a_person() -> None:
     assert found.statements == (Statement("maya", "lives in", "Bristol", True),)
     assert [(item.name, item.kind) for item in found.mentions] == [
         ("Maya", "person"),
-        ("Leeds", "name"),
-        ("Bristol", "name"),
+        ("Leeds", "place"),
+        ("Bristol", "place"),
     ]
     assert found.dates == (Span(datetime(2025, 1, 5, tzinfo=UTC), datetime(2025, 1, 6, tzinfo=UTC), "Yesterday"),)
     assert set(found.facets) == {"personal_info", "events"}
@@ -67,7 +67,7 @@ def test_a_move_told_by_a_person() -> None:
 def test_a_preference_with_a_name_and_a_figure() -> None:
     found = read("I prefer morning meetings with Priya Raman, nine to 11 if possible")
     assert found.type == "preference"
-    assert Mention("Priya Raman", "name") in found.mentions
+    assert Mention("Priya Raman", "person") in found.mentions
     assert Statement("user", "prefers morn", "morning meetings with Priya Raman") in found.statements
     assert set(found.facets) == {"preferences"}
 
@@ -256,8 +256,8 @@ def test_a_good_answer_is_merged_with_what_the_rules_read(endpoint: Endpoint) ->
     assert found.source == "openai:reader"
     assert (found.type, found.predicate, found.importance) == ("event", "moved house to Bristol", 0.9)
     assert found.mentions == (
-        Mention("Bristol", "name"),
-        Mention("Leeds", "name"),
+        Mention("Bristol", "place"),
+        Mention("Leeds", "place"),
         Mention("Maya", "person"),
         Mention("River Avon", "name"),
     )

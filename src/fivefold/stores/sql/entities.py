@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from fivefold.stores.sql.scope import Transaction
 from fivefold.stores.tables import compact
+from fivefold.text.lexemes import given_names, places
 from fivefold.text.names import EXCLUSIVE, IS_CALLED, RELATIVES, SURE_NAME, TELLING, kin_said, role_in, wider
-from fivefold.values.entities import Extraction, Mention, Relation
+from fivefold.values.entities import PROPER, Extraction, Mention, Relation
 from fivefold.values.memory import Memory
 from fivefold.values.times import to_micros
 
@@ -30,7 +31,7 @@ MIN_USUAL_LINKS, USUAL_TIMES = 6, 5
 """Otherwise it means the one with so many mentions, and so many times those of all others of that name."""
 
 MAX_LOOKED_BACK = 40
-"""Latest mentions of a person that are compared with the session and the time of a new one."""
+"""Latest mentions of a person that are compared with the session and the time of a new one, or for the kind."""
 
 _INSERT_ENTITY = "INSERT INTO entities (key, namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?, ?)"
 
@@ -46,11 +47,11 @@ def alias_of(name: str) -> str:
 
 
 def name_parts(mention: Mention) -> list[str]:
-    """The first and the last word of a person-like name, which alone may stand for it."""
+    """The first and the last word of a person-like name, which alone may stand for it; a city is another thing."""
     words = alias_of(mention.name).split()
-    if mention.kind not in ("name", "person") or not 2 <= len(words) <= 4:
+    if mention.kind in ("identifier", "topic") or not 2 <= len(words) <= 4:
         return []
-    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2 and word not in TITLES]
+    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2 and word not in TITLES | places()]
 
 
 class Candidate(NamedTuple):
@@ -136,6 +137,8 @@ class EntityWriter:
         self._known: dict[str, list[Candidate]] = {}
         self._linked: Counter[int] = Counter()
         self._links: list[tuple[int, int, int, int]] = []
+        self._told: dict[int, set[str]] = {}
+        """The kinds that the texts of this transaction tell of an entity."""
         self._text = _Text()
         self._own: set[int] | None = None
         self._roles: dict[int, Roles] = {}
@@ -180,6 +183,8 @@ class EntityWriter:
             counts[entity] = counts.get(entity, 0) + mention.count
             if mention.kind != "topic":
                 entities.setdefault(entity)
+            if mention.kind in PROPER:
+                self._told.setdefault(entity, set()).add(mention.kind)
         for entity in self._relatives(memory):
             counts.setdefault(entity, 1)
             entities.setdefault(entity)
@@ -248,6 +253,27 @@ class EntityWriter:
         counts = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
         self._txn.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counts)
         self._linked.clear()
+        told, self._told = {self.moved.get(key, key): kinds for key, kinds in self._told.items()}, {}
+        rows = self._txn.rows(
+            f"SELECT key, kind, name FROM entities WHERE namespace = :ns AND {self._txn.sql.among('key', ':keys')}",
+            keys=self._txn.sql.as_list(sorted(told)),
+        )
+        for key, kind, name in rows if told else ():
+            if told[key] != {kind} and (kind in ("name", *PROPER) or (kind == "topic" and " " in name)):
+                new = self._usual_kind(key) if kind in PROPER or len(told[key]) > 1 else min(told[key])
+                self._txn.run("UPDATE entities SET kind = :new WHERE namespace = :ns AND key = :key", key=key, new=new)
+
+    def _usual_kind(self, key: int) -> str:
+        """The kind that most of the latest texts tell that tell any."""
+        aliases = self._txn.rows("SELECT alias FROM entity_aliases WHERE namespace = :ns AND entity = :key", key=key)
+        texts = (extracted_of(self._txn, one.row) for one in self._latest(key))
+        told = Counter(
+            kind
+            for text in texts
+            for name, kind, _ in text.get("mentions", ())
+            if kind in PROPER and (alias_of(name),) in aliases
+        )
+        return told.most_common(1)[0][0] if told else "name"
 
     def unlink(self, row: int) -> None:
         """Delete a memory's mentions, and the entities that nothing mentions any more."""
@@ -381,7 +407,8 @@ class EntityWriter:
         """Entities that so far have only the first name of a full one; behind a title, only the last."""
         words = alias_of(mention.name).split()
         word = words[-1] if words[0] in TITLES else words[0]
-        return [one for one in self._candidates(word) if not one.part and alias_of(one.name) == word]
+        known = () if word in places() else self._candidates(word)
+        return [one for one in known if not one.part and alias_of(one.name) == word]
 
     def add(self, mention: Mention, by_hand: bool = False) -> int:
         """A new entity; a full name takes over the entity known only by its first or last name. Gives its key.
@@ -418,7 +445,9 @@ class EntityWriter:
         return None if any(role.relation in EXCLUSIVE for role in own) else bare[0].entity
 
     def _insert(self, mention: Mention, by_hand: bool = False) -> int:
-        values = (self._txn.key, mention.name, mention.kind, int(by_hand), self._txn.now)
+        known = mention.kind == "name" and alias_of(mention.name).split()[0] in given_names()
+        kind = "person" if known else mention.kind
+        values = (self._txn.key, mention.name, kind, int(by_hand), self._txn.now)
         return self._name(self._txn.insert(_INSERT_ENTITY, *values), mention)
 
     def _name(self, key: int, mention: Mention) -> int:
@@ -472,7 +501,10 @@ class EntityWriter:
                 out=out,
             )
         self._txn.run("DELETE FROM edges WHERE namespace = :ns AND source = target")
-        self._txn.run("DELETE FROM entities WHERE namespace = :ns AND key = :out", out=out)
+        out_kind = self._txn.value("DELETE FROM entities WHERE namespace = :ns AND key = :out RETURNING kind", out=out)
+        if out_kind in PROPER:
+            sql = "UPDATE entities SET kind = :kind WHERE namespace = :ns AND key = :into AND kind = 'name'"
+            self._txn.run(sql, kind=out_kind, into=into)
         self.moved |= {key: into for key, moved in self.moved.items() if moved == out} | {out: into}
         self._text.meant.update((alias, into) for alias, key in self._text.meant.items() if key == out)
         self._recount(into, by_hand)

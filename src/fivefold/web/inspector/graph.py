@@ -29,35 +29,12 @@ SHOWN_KINDS: tuple[ShownKind, ...] = get_args(ShownKind)
 USER = "user"
 """The name under which the graph has the person whose memory it is."""
 
-_ENDS: dict[str, tuple[ShownKind | None, ShownKind | None]] = {
-    "lives in": ("person", "place"),
-    "located in": (None, "place"),
-    "works at": ("person", "organisation"),
-    "founded": ("person", "organisation"),
-    "part of": ("organisation", "organisation"),
-    "member of": ("person", "organisation"),
-    "reports to": ("person", "person"),
-    "married to": ("person", "person"),
-    "is called": ("person", "person"),
-    "works on": ("person", None),
-    "owns": ("person", None),
-    "leads": ("person", None),
-}
-"""The kinds of source and target that a relation implies. A role, as in "sister of", is between persons."""
 
-
-def kind_of(entity: Entity, edges: Iterable[Edge]) -> ShownKind:
-    """By its name, by the kind it is stored with, or by the first relation that tells."""
+def kind_of(entity: Entity) -> ShownKind:
+    """The user, or the kind it is stored with."""
     if entity.name.casefold() == USER:
         return "user"
-    if entity.kind in ("person", "identifier", "topic"):
-        return entity.kind  # type: ignore[return-value]
-    for edge in edges:
-        role: tuple[ShownKind | None, ...] = ("person", "person") if edge.relation.endswith(" of") else (None, None)
-        source, target = _ENDS.get(edge.relation, role)
-        if kind := source if edge.source_id == entity.id else target:
-            return kind
-    return "other"
+    return entity.kind if entity.kind in SHOWN_KINDS else "other"
 
 
 MAX_ENTITIES = 20
@@ -168,9 +145,6 @@ class RelationReader:
             self._known[entity] = sorted(once.values(), key=_order)
         return self._known[entity]
 
-    def kinds(self, entities: Iterable[Entity]) -> tuple[ShownKind, ...]:
-        return tuple(kind_of(entity, (item.edge for item in self.of(entity.id))) for entity in entities)
-
 
 def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
     """The chosen entity with its neighbours; if it has few, also some of theirs."""
@@ -185,7 +159,7 @@ def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
     relations = {item.edge.id: item for each in (own, *by_neighbour.values()) for item in each}
     left_out = max(0, len(near) - MAX_ENTITIES + 1)
     drawn = _thin(_between(relations.values(), entities), chosen.id)
-    return Neighbourhood(entities, reader.kinds(entities), drawn, True, True, left_out)
+    return Neighbourhood(entities, tuple(map(kind_of, entities)), drawn, True, True, left_out)
 
 
 def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | None = None) -> Neighbourhood:
@@ -203,7 +177,7 @@ def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | N
     ranked = sorted(first.values(), key=lambda entity: entity.id not in stated)
     related = tuple(_related(_related(ranked, relations.values())[:MAX_ENTITIES], relations.values()))
     centred = user is not None and user.id in {entity.id for entity in related[:1]}
-    return Neighbourhood(related, reader.kinds(related), _thin(_between(relations.values(), related)), centred)
+    return Neighbourhood(related, tuple(map(kind_of, related)), _thin(_between(relations.values(), related)), centred)
 
 
 def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:

@@ -33,6 +33,7 @@ from fivefold.values.registry import plugin_by_choice
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_EXTRACTED, MAX_NAME, checked_text
 from fivefold.writing.extract.entity_relations import relations
+from fivefold.writing.extract.kinds import with_kinds
 from fivefold.writing.extract.statements import is_assistant, predicate_of, refers_back, statements
 
 _ADVERBS = r"(?: \w+ly| always| still| now| just| also| much| never| only)*"
@@ -385,7 +386,7 @@ class Rules:
     def extract(self, record: Record) -> Extraction:
         text = beginning(record.content)
         mentioned = mentions(text, record.speaker)
-        facts = statements(text, record.speaker)
+        facts, related = statements(text, record.speaker), relations(text, record.speaker)
         by_user = "" if is_assistant(record.speaker) else None  # what the user says, if anybody else speaks as well
         if record.assistant_text:
             by_user = beginning(record.user_text or "")
@@ -396,9 +397,9 @@ class Rules:
             predicate=record.predicate or predicate_of(facts),
             importance=importance(text, kind, mentioned, bool(facts)),
             memory_score=memory_score(text, mentioned),
-            mentions=mentioned,
+            mentions=with_kinds(text, mentioned, related),
             statements=facts,
-            relations=relations(text, record.speaker),
+            relations=related,
             dates=dates_in(text, record.event_at or utc_now(), zone),
             facets=facets_of(text, by_user),
             refers_back=refers_back(text),
