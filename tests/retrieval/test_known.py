@@ -101,6 +101,48 @@ def test_an_agenda_follows_what_moved_and_leaves_out_what_is_cancelled(mem: Engi
     assert mem.agenda(NOW, "2026-04-01").facts == tuple(fact for fact in agenda if fact.repeats)
 
 
+OFF = (
+    ("The pottery workshop", "We decided against the pottery workshop."),
+    ("The Belgrade concert", "I sold my ticket for the Belgrade concert."),
+    ("The Tarn half marathon", "My knee is gone, so no Tarn half marathon for me."),
+    ("My on-call weekend", "Petra takes my on-call weekend."),
+    ("The photo shoot for Lumen", "Lumen put the photo shoot on hold."),
+    ("Lunch with Aunt Vesna", "Aunt Vesna has flu, so lunch has to wait."),
+    ("The barbecue at Tariq's", "No barbecue at Tariq's, he has to work."),
+    ("The garden tour in Alnwick", "They've called the garden tour in Alnwick off."),
+)
+ON = (
+    ("The pottery workshop", "No food at the pottery workshop."),
+    ("The Belgrade concert", "I skipped work to queue for the Belgrade concert."),
+    ("The Tarn half marathon", "Sold my old shoes before the Tarn half marathon."),
+    ("My on-call weekend", "Petra takes the dog on my on-call weekend."),
+    ("The photo shoot for Lumen", "Put the photo shoot for Lumen in the calendar."),
+    ("Lunch with Aunt Vesna", "Lunch with Aunt Vesna: she said nothing about wine."),
+    ("The barbecue at Tariq's", "No nuts at Tariq's barbecue because of Lina."),
+    ("The garden tour in Alnwick", "No times for the garden tour in Alnwick yet."),
+)
+
+
+@pytest.mark.parametrize(("said", "shown"), [(OFF, 0), (ON, 8)], ids=["off", "on"])
+def test_an_event_that_is_off_in_other_words_is_left_out(
+    tmp_path: Path, said: tuple[tuple[str, str], ...], shown: int
+) -> None:
+    with fivefold.open(tmp_path / "m.db") as mem:
+        for event, later in said:
+            mem.remember(f"{event} is on 18 April 2026.", event_at="2026-03-01T10:00:00Z")
+            mem.remember(later, event_at="2026-03-10T10:00:00Z")
+        assert len(mem.agenda(NOW)) == shown
+
+
+def test_the_point_of_a_german_ordinal_ends_no_sentence(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "m.db") as mem:
+        mem.remember("Die Schule braucht den Zettel bis zum 4. September zurück. Mia ist gegen Nüsse allergisch.")
+        mem.remember("Frau Brandt wohnt seit dem Umzug gegenüber im 3. Stock links.")
+        texts = [fact.text for fact in mem.profile(now=NOW)]
+    assert "Die Schule braucht den Zettel bis zum 4. September zurück" in texts
+    assert not [text for text in texts if text.startswith(("September", "Stock"))]
+
+
 def test_a_birthday_comes_each_year(mem: Engine) -> None:
     mem.remember("Petra's birthday is 3 June 1988.", event_at="2026-03-01T10:00:00Z")
     found = [fact for fact in mem.agenda(NOW) if "birthday" in fact.text]

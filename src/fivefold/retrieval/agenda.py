@@ -12,7 +12,7 @@ from fivefold.namespace import Namespace
 from fivefold.retrieval.known import one_line
 from fivefold.stores.interface import Reader
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
-from fivefold.text.lexemes import late_pattern, lexemes
+from fivefold.text.lexemes import late_pattern, lexemes, text_cache
 from fivefold.values.entities import Span
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.known import HIDDEN, Agenda, Fact
@@ -48,12 +48,25 @@ _MOVES = late_pattern(
     re.I,
 )
 _CANCELS = late_pattern(
-    r"\b(?:cancel+(?:ed|ing|s)?|call(?:ed|ing)? (?:it |that )?off|scrapped|dropped|off the table|not (?:coming|going"
-    r"|happening|any ?more)|isn['’]?t happening|no longer|fell through|won['’]?t (?:be |happen|come|go|make)"
-    r"|can['’]?t (?:come|make)|without me|skip(?:ped|ping)|gave up|pulled out|backed out|declined|said no|withdr\w+"
-    r"|over and done|money back|refund(?:ed)?)\b",
+    r"\b(?:cancel+(?:ed|ing|s)?|call(?:ed|ing)? (?:[\w'’]+ ){0,6}off|scrapped|shelved|off the table|on hold|rained off"
+    r"|not (?:coming|happening|going ahead|any ?more)|isn['’]?t (?:happening|going ahead)|until further notice"
+    r"|fell through|won['’]?t (?:happen|come|go|make|take place)|can['’]?t (?:come|make)|without me|without us"
+    r"|said no|over and done|money back|refund(?:ed)?|ha(?:s|ve|d) to wait|did(?:n['’]?t| not) work out"
+    r"|(?:sold|gave|passed) (?:away |on )?(?:my|our|the) (?:\w+ )?(?:tickets?|place|seats?|spot|entry|slot)"
+    r"|(?:is|are|it['’]s|that['’]s) (?:now |all )?off(?=\s*(?:$|[,.;!–-]|now|then|because|since|this|until)))\b",
     re.I,
 )
+"""Words that cancel the thing that their clause names."""
+_CANCELS_NEXT = late_pattern(
+    r"\b(?:no(?:t any)?|without(?: the)?|skip(?:ped|ping|s)?|drop(?:ped|ping|s)?|g[ai]ve(?:n)? up(?: on)?"
+    r"|decided against|(?:no longer|don['’]?t|not) (?:need|want|have to|go(?:ing)?|do(?:ing)?|coming)(?: to| for| on)?"
+    r"|(?:am|are|I['’]m|we['’]re|want|pull\w*|back\w*|dropp?\w*) out of|with(?:drew|drawn|drawing) from|declined"
+    r"|(?:takes?|took|taken|covers?|covering)(?: over)? (?:my|our))\s+(?P<what>(?:"
+    r"(?!(?:at|in|of|for|before|on|from|with|to|after|because|when|if|is|are|we|I|he|she|they)\b)"
+    r"[\w’'-]+[^\w,.;:!?]+){0,3}[\w’'-]+)",
+    re.I,
+)
+"""Words that cancel the thing that stands right behind them."""
 _DUE = late_pattern(
     r"\b(?:due|deadline|must|needs? to|have to|pay|renew|return(?:ed)? by|back by|expires?|hand in|submit"
     r"|by (?:the )?\d)\b",
@@ -65,6 +78,7 @@ _DONE = late_pattern(
     re.I,
 )
 _NOT_BEFORE = late_pattern(r"\b(?:not|no longer|instead of)(?: (?:the|on|in|for|from))*\s*$", re.I)
+_NOT_AT_ALL = late_pattern(r"\b(?:not|no longer|instead of)\b", re.I)
 _NOT_DONE = late_pattern(
     r"\b(?:would(?:['’]ve)?|was to|were to|should have) (?:be|been|have been)\b.{0,60}\bbut\b"
     r"|\b(?:do(?:es)?n['’]?t|won['’]?t|can['’]?t|not) (?:visit|come|go|happen|take place|work|train|meet)\b",
@@ -79,7 +93,9 @@ _WEEKLY = late_pattern(
     rf"|\b(?P<weekly>weekly|once a week)[^.;]{{0,30}}?(?P<on>{_DAY_WORD})\b",
     re.I,
 )
-_PLURALS = late_pattern(rf"\b(?P<day>{'|'.join(WEEKDAY_NAMES)})s\b", re.I)
+_MOVING_HOUSE = late_pattern(
+    r"\b(?:moving (?:day|in|house|on)|the move|we['’]?(?:re)? mov(?:e|ing)|removal \w+)\b", re.I
+)
 _BIRTHDAY = late_pattern(r"\b(?:birthday|born on|bday|turns \d+ on)\b", re.I)
 _DATE_WORDS = late_pattern(r"\b(?:\d[\d.:/-]*(?:st|nd|rd|th|am|pm)?|[ap]m|o['’]clock)\b", re.I)
 _STOP = frozenset(
@@ -90,7 +106,7 @@ _STOP = frozenset(
 ).union(stem for name in (*WEEKDAY_NAMES, *MONTH_NAMES) for stem in lexemes(name))
 
 
-_Later = tuple[Memory, list["_Item"]]
+_Later = tuple[Memory, "list[_Item] | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +139,14 @@ def agenda(namespace: Namespace, start: datetime, end: datetime | None, limit: i
         gone = (
             replaced
             or item.denied
-            or any(_moves(memory, item, dates, common) for memory, dates in later.get(item.memory.id, ()))
+            or any(
+                dates is not None and _moves(memory, item, dates, common) for memory, dates in later[item.memory.row]
+            )
         )
         if not gone and _is_told_again(item, seen):
             continue
         overdue = item.span.start < start and item.span.end <= start
-        if overdue and any(_DONE.search(memory.content) for memory, _ in later.get(item.memory.id, ())):
+        if overdue and any(_DONE.search(memory.content) for memory, _ in later[item.memory.row]):
             continue
         (moved if gone else kept).append(_fact(item, secrets, overdue))
         if not gone:
@@ -177,7 +195,8 @@ def _of_memory(memory: Memory, spans: Sequence[Span]) -> Iterator[_Item]:
             begin = first = parts[number][0]
             words |= _words(text[slice(*parts[number])])
         if several < LIST:
-            first, end = (0, len(text)) if len(text) <= MAX_WHOLE else (begin, stop)
+            whole = len(text) <= MAX_WHOLE and _CANCELS.search(text) is None
+            first, end = (0, len(text)) if whole else (begin, stop)
         words -= frozenset(lexemes(span.text))
         if words:
             denied = _NOT_BEFORE.search(text, begin, at) or _NOT_DONE.search(text, begin, stop)
@@ -209,44 +228,51 @@ def _part(text: str, begin: int, stop: int, at: int, end: int) -> tuple[int, int
     return part if _words(text[slice(*part)]) else (begin, stop)
 
 
+@text_cache(2048)
 def _words(text: str) -> frozenset[str]:
     """The words that say what is dated, without those that say when."""
     plain = _DATE_WORDS.sub(" ", text)
-    return frozenset(word for word in lexemes(plain) if word not in _STOP and len(word) > 2 and not word.isdigit())
+    words = [word for word in lexemes(plain) if word not in _STOP and len(word) > 2 and not word.isdigit()]
+    return frozenset([*words, "moving-day"] if _MOVING_HOUSE.search(text) else words)
 
 
 def _is_overdue(item: _Item, start: datetime) -> bool:
     return item.span.start < start and _DUE.search(item.text) is not None
 
 
-def _later_memories(reader: Reader, items: Sequence[_Item]) -> tuple[dict[str, list[_Later]], Counter[str]]:
-    """By the id of each dated memory, those said after it that may have moved it, with their own dates.
+def _later_memories(reader: Reader, items: Sequence[_Item]) -> tuple[dict[int, list[_Later]], Counter[str]]:
+    """By the row of each dated memory, those said after it, with their own dates if they may move or cancel something.
 
     Also how many of all these have each word.
     """
-    rows = sorted({item.memory.row for item in items})
-    linked: dict[int, set[int]] = {}
-    for link in reader.memories.successions(rows):
-        if link.chance >= MIN_CHANCE:
-            linked.setdefault(link.older, set()).add(link.newer)
-    found: dict[int, set[int]] = {row: set(linked.get(row, ())) for row in rows}
+    words: dict[int, set[str]] = {}
     for item in items:
-        hits = reader.search.lexical(sorted(item.words), MAX_LATER, EVERYTHING)
-        found[item.memory.row].update(hit.row for hit in hits if hit.row > item.memory.row)
-    wanted = sorted({row for rows in found.values() for row in rows})
-    read = {memory.row: (memory, extraction) for memory, extraction in reader.memories.with_extractions(wanted)}
-    dated = {row: (memory, list(_of_memory(memory, extraction.dates))) for row, (memory, extraction) in read.items()}
-    by_row = {item.memory.row: item.memory for item in items}
-    common = Counter(word for memory, _ in read.values() for word in _words(memory.content))
-    later = {
-        by_row[row].id: [
-            dated[other]
-            for other in sorted(others)
-            if other in dated and dated[other][0].event_at >= by_row[row].event_at
-        ]
+        words.setdefault(item.memory.row, set()).update(item.words)
+    found: dict[int, set[int]] = {row: set() for row in words}
+    for link in reader.memories.successions(sorted(words)):
+        if link.chance >= MIN_CHANCE and link.older in found:
+            found[link.older].add(link.newer)
+    for row, own in words.items():
+        found[row].update(hit.row for hit in reader.search.lexical(sorted(own), MAX_LATER, EVERYTHING) if hit.row > row)
+    read = reader.memories.fetch(sorted({row for rows in found.values() for row in rows}))
+    marked = [row for row, memory in read.items() if _says_a_change(memory.content)]
+    dates = {memory.row: extraction.dates for memory, extraction in reader.memories.with_extractions(marked)}
+    later: dict[int, _Later] = {
+        row: (memory, list(_of_memory(memory, dates[row])) if row in dates else None) for row, memory in read.items()
+    }
+    common = Counter(word for memory in read.values() for word in _words(memory.content))
+    said_at = {item.memory.row: item.memory.event_at for item in items}
+    after = {
+        row: [later[other] for other in sorted(others) if other in later and read[other].event_at >= said_at[row]]
         for row, others in found.items()
     }
-    return later, common
+    return after, common
+
+
+@text_cache(2048)
+def _says_a_change(text: str) -> bool:
+    """True if something in a text moves, cancels or denies a date."""
+    return any(mark.search(text) for mark in (_MOVES, _CANCELS, _CANCELS_NEXT, _NOT_DONE, _NOT_AT_ALL))
 
 
 def _moves(later: Memory, item: _Item, dated: Sequence[_Item], common: Counter[str]) -> bool:
@@ -261,9 +287,12 @@ def _moves(later: Memory, item: _Item, dated: Sequence[_Item], common: Counter[s
         return True
     for start, end in clauses(later.content):
         text = later.content[start:end]
-        cancels = _CANCELS.search(text) and later.content[end : end + 1] != "?"
-        if cancels and _same_thing(item.words & _words(text), item, common):
-            return True
+        if later.content[end : end + 1] != "?" and _same_thing(item.words & _words(text), item, common):
+            nearby = (
+                _words(match["what"]) for match in _CANCELS_NEXT.finditer(text) if not match["what"].endswith("yet")
+            )
+            if _CANCELS.search(text) or any(item.words & words for words in nearby):
+                return True
     return False
 
 
@@ -307,6 +336,8 @@ def _repeating(
     for memory in memories:
         if memory.superseded_by or memory.kind == "session" or HIDDEN in memory.tags or memory.event_at > start:
             continue
+        if _WEEKLY.search(memory.content) is None:
+            continue
         for first, last in clauses(memory.content):
             text = memory.content[first:last]
             for day in sorted(set(_weekdays(text))):
@@ -327,12 +358,8 @@ def _repeating(
 
 
 def _weekdays(text: str) -> Iterator[int]:
-    if _WEEKLY.search(text) is None:
-        return
     for match in _WEEKLY.finditer(text):
-        name = match["every"] or match["plural"] or match["on"]
-        yield _DAYS[name[:3].casefold()]
-    yield from (_DAYS[match["day"][:3].casefold()] for match in _PLURALS.finditer(text))
+        yield _DAYS[(match["every"] or match["plural"] or match["on"])[:3].casefold()]
 
 
 def _birthdays(reader: Reader, start: datetime, end: datetime, secrets: bool, dated: Sequence[_Item]) -> Iterator[Fact]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 from itertools import pairwise
 
+from fivefold.text.calendar_words import NOT_IN_ORDINAL
 from fivefold.text.lexemes import lexemes, text_cache
 from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.vectors import Span
@@ -34,7 +35,7 @@ MAX_READ = 40_000
 
 ELLIPSIS = "…"
 
-_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][」』”’）]*\s*|\n+")
+_END = re.compile(rf"[.!?]{NOT_IN_ORDINAL}[\"'”’)\]]*\s+|[。！？][」』”’）]*\s*|\n+")
 _REFERS_BACK = re.compile(
     r"\s*(?:it|this|that|these|those|he|she|they|them|yes|no|so|then|but|and|also)\b", re.IGNORECASE
 )

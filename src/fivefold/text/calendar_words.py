@@ -19,6 +19,12 @@ MONTH_WORDS = " ".join((*MONTH_NAMES, *(name for name in SHORT_MONTHS if name !=
 """All spellings of the months, as triggers of a pattern."""
 WEEKDAY_WORDS = " ".join(WEEKDAY_NAMES)
 
+NOT_IN_ORDINAL = (
+    r"(?!(?<=\d\.)(?<![:\d]\d\d\.)\s(?i:und|bis|oder|Jan(?:uar)?|Jänner|Feb(?:ruar)?|März|Apr(?:il)?|Mai|Juni?|Juli?"
+    r"|Aug(?:ust)?|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|Geburtstag|Stock|Klasse)\b)"
+)
+"""A pattern for the place after a full stop that ends a sentence: not in 'am 3. Mai'."""
+
 _ONES = "one two three four five six seven eight nine ten eleven twelve"
 _TENS = "twenty thirty forty fifty sixty"
 NUMBERS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_ONES.split(), 1)} | {"fifteen": 15}

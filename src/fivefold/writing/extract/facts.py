@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from fivefold.text.calendar_words import NOT_IN_ORDINAL
 from fivefold.text.lexemes import IRREGULAR_PAST, given_names, late_pattern, phrase_lines, text_cache
 from fivefold.text.names import KIN_ROLES, OTHER_ROLES
 from fivefold.values.known import SECTIONS, FactSpan, Section
@@ -27,11 +28,11 @@ MIN_CLAUSE = 16
 _SENTENCE = late_pattern(
     r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bMag\.)(?<!\bSr\.)"
     r"(?<!\bDra\.)(?<!\bSra\.)(?<!\bRef\.)(?<!\bvs\.)"
-    r"[\"”’')\]]*\s+|(?<!\s)\s*\n+\s*"
+    rf"{NOT_IN_ORDINAL}[\"”’')\]]*\s+|(?<!\s)\s*\n+\s*"
 )
 _CLAUSE = late_pattern(r";\s+|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|because|which|who|while|though|although|then)\b)")
 _LEAD = late_pattern(
-    r"(?:(?:and|but|so|oh|also|plus|btw|right|ok|well|then|yes|no|because|note|update)\b[,:]?\s+)+", re.I
+    r"(?:(?:(?:and|but|so|oh|also|plus|btw|right|ok|well|then|because|note|update)\b[,:]?|(?:yes|no)[,:])\s+)+", re.I
 )
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|[=&]")
 _CODE = late_pattern(r"\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{4,}\b|\d{4,}|\d[\d -]{5,}\d|(?<![\w.])[\w.]+@[\w.]+|\b\w+-\d+\b")
