@@ -170,6 +170,8 @@ def test_everything_can_be_awaited(store: FivefoldStore) -> None:
         assert await store.alist_namespaces() == [ANA]
         await asyncio.gather(*(store.aput(BEN, "same", {"n": number}) for number in range(8)))
         assert [item.value["n"] in range(8) for item in await store.asearch(BEN)] == [True]
+        turns = ((store.aput(BEN, "same", {"n": number}), store.adelete(BEN, "same")) for number in range(40))
+        await asyncio.gather(*(each for turn in turns for each in turn))
         await store.adelete(ANA, "c")
         assert await store.aget(ANA, "c") is None
         item = await store.aget(ANA, "a")

@@ -207,10 +207,10 @@ def remember_each(engine: Engine, records: Sequence[Json]) -> None:
         id = str(record["id"])
         if id in stored:
             continue
-        if engine.stored_ids([id]):
-            change(engine, record)
-            continue
-        with suppress(NotFound):
+        with suppress(NotFound):  # another thread may forget it meanwhile
+            if engine.stored_ids([id]):
+                change(engine, record)
+                continue
             engine.reinstate(id)
         if not engine.remember_many([record]).stored:
             engine.remember_many([_distinct(record)])

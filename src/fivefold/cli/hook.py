@@ -13,6 +13,7 @@ from fivefold.cli.output import say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from fivefold.hooks.agents import Agent
     from fivefold.hooks.manage import FileChange, HookStatus
     from fivefold.hooks.writer import Drain
 
@@ -25,7 +26,10 @@ RETRY = "retry"
 @app.command()
 def hook(
     agent: Annotated[
-        str, typer.Argument(help="claude-code, codex, cursor, gemini-cli or opencode; or retry, to store waiting turns")
+        str,
+        typer.Argument(
+            help="claude-code, codex, cursor, gemini-cli, opencode or openclaw; or retry, to store waiting turns"
+        ),
     ],
     action: Annotated[str, typer.Argument(help="install, uninstall or status")] = "",
     project: Annotated[
@@ -59,7 +63,7 @@ def hook(
     else:
         change = manage.uninstall(known, file, dry_run=dry_run)
     shown = {"file": change.file, "changed": change.changes, "dry_run": dry_run, "diff": change.diff()}
-    options.show(shown, lambda _: _changed(change, known.title, action, dry_run, state.settings().store))
+    options.show(shown, lambda _: _changed(change, known, action, dry_run, state.settings().store))
 
 
 def _tell(done: Drain) -> None:
@@ -77,18 +81,20 @@ def _location(store: str | None, settings_file: Path) -> str | None:
     return os.path.abspath(os.path.expanduser(named))
 
 
-def _changed(change: FileChange, title: str, action: str, dry_run: bool, store: str) -> None:
+def _changed(change: FileChange, agent: Agent, action: str, dry_run: bool, store: str) -> None:
     if dry_run:
         say(change.diff() or f"{change.file} would stay as it is")
         return
     if not change.changes:
         say(f"{change.file} is as it should be; nothing was changed")
     elif action == "install":
-        say(f"hooks of {title} installed in {change.file}")
+        say(f"hooks of {agent.title} installed in {change.file}")
     else:
-        say(f"hooks of {title} removed from {change.file}; the memories in {store} stay")
+        say(f"hooks of {agent.title} removed from {change.file}; the memories in {store} stay")
     if action == "install":
         say(f"memories go to {store}, each repository in a namespace of its own")
+        if agent.next_step:
+            say(agent.next_step)
 
 
 def _show(found: HookStatus, title: str) -> None:

@@ -13,7 +13,7 @@ TIMEOUT_S = 5
 """Seconds after which an agent gives up on a hook; it ends long before."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """One coding agent. `events` are those that fivefold takes part in."""
 
@@ -21,24 +21,29 @@ class Agent:
     title: str
     folder: str
     """Folder of its configuration, in the user's home folder and in a project."""
-    user_file: str
-    project_file: str
-    home_variable: str | None
+    file: str
+    project_file: str | None = None
+    """The file in a project, if it has another name there."""
+    home_variable: str | None = None
     """The variable that names the user's folder if it is another one."""
-    events: tuple[str, ...]
-    grouped: bool
+    events: tuple[str, ...] = ("SessionStart", "UserPromptSubmit", "Stop")
+    grouped: bool = True
     """True if an event has groups, each with a list of hooks; false for a plain list of hooks."""
     timeout: int = TIMEOUT_S
     """The time limit of a hook in the unit of the agent."""
     plugin: str | None = None
     """A file of the package that becomes the configuration file, if the agent runs plugins and no commands."""
+    manifest: str | None = None
+    """A file of the package that the agent wants beside its plugin, in a folder of their own."""
+    next_step: str = ""
+    """Advice on the rest of the installation."""
 
     def config_file(self, project: Path | None = None) -> Path:
         """The file with the hooks of the user, or of a project."""
         if project is not None:
-            return project / self.folder / self.project_file
+            return project / self.folder / (self.project_file or self.file)
         home = os.environ.get(self.home_variable) if self.home_variable else None
-        return (Path(home) if home else Path.home() / self.folder) / self.user_file
+        return (Path(home) if home else Path.home() / self.folder) / self.file
 
     def entry(self, command: str) -> Json:
         """The entry in the list of an event."""
@@ -48,71 +53,65 @@ class Agent:
         return {"hooks": [hook]}
 
 
-AGENTS = {
-    agent.name: agent
-    for agent in (
-        Agent(
-            "claude-code",
-            "Claude Code",
-            ".claude",
-            "settings.json",
-            "settings.local.json",
-            "CLAUDE_CONFIG_DIR",
-            ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
-            True,
+_COMMANDS = (
+    Agent(
+        name="claude-code",
+        title="Claude Code",
+        folder=".claude",
+        file="settings.json",
+        project_file="settings.local.json",
+        home_variable="CLAUDE_CONFIG_DIR",
+        events=("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
+    ),
+    Agent(
+        name="codex",
+        title="Codex",
+        folder=".codex",
+        file="hooks.json",
+        home_variable="CODEX_HOME",
+        events=("SessionStart", "UserPromptSubmit", "Stop", "PreCompact"),
+    ),
+    Agent(
+        name="cursor",
+        title="Cursor",
+        folder=".cursor",
+        file="hooks.json",
+        events=tuple(
+            "sessionStart beforeSubmitPrompt postToolUse afterAgentResponse stop preCompact sessionEnd".split()
         ),
-        Agent(
-            "codex",
-            "Codex",
-            ".codex",
-            "hooks.json",
-            "hooks.json",
-            "CODEX_HOME",
-            ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact"),
-            True,
-        ),
-        Agent(
-            "cursor",
-            "Cursor",
-            ".cursor",
-            "hooks.json",
-            "hooks.json",
-            None,
-            (
-                "sessionStart",
-                "beforeSubmitPrompt",
-                "postToolUse",
-                "afterAgentResponse",
-                "stop",
-                "preCompact",
-                "sessionEnd",
-            ),
-            False,
-        ),
-        Agent(
-            "gemini-cli",
-            "Gemini CLI",
-            ".gemini",
-            "settings.json",
-            "settings.json",
-            None,
-            ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
-            True,
-            1_000 * TIMEOUT_S,
-        ),
-        Agent(
-            "opencode",
-            "OpenCode",
-            ".opencode",
-            "plugins/fivefold.js",
-            "plugins/fivefold.js",
-            "OPENCODE_CONFIG_DIR",
-            ("SessionStart", "UserPromptSubmit", "Stop"),
-            False,
-            plugin="opencode.js",
-        ),
-    )
-}
+        grouped=False,
+    ),
+    Agent(
+        name="gemini-cli",
+        title="Gemini CLI",
+        folder=".gemini",
+        file="settings.json",
+        events=("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+        timeout=1_000 * TIMEOUT_S,
+    ),
+)
+_PLUGINS = (
+    Agent(
+        name="opencode",
+        title="OpenCode",
+        folder=".opencode",
+        file="plugins/fivefold.js",
+        home_variable="OPENCODE_CONFIG_DIR",
+        plugin="opencode.js",
+    ),
+    Agent(
+        name="openclaw",
+        title="OpenClaw",
+        folder=".openclaw",
+        file="extensions/fivefold/index.js",
+        home_variable="OPENCLAW_STATE_DIR",
+        plugin="openclaw.js",
+        manifest="openclaw.plugin.json",
+        next_step="let OpenClaw use it: openclaw config set plugins.slots.memory fivefold && "
+        "openclaw config set plugins.entries.fivefold.hooks.allowConversationAccess true",
+    ),
+)
+AGENTS = {agent.name: agent for agent in (*_COMMANDS, *_PLUGINS)}
 
 
 def agent_named(name: str) -> Agent:

@@ -42,21 +42,28 @@ class FileChange(Value):
     file: str
     before: str | None
     after: str | None
+    beside: FileChange | None = None
+    """The change of a second file in a folder that is only theirs."""
 
     @property
     def changes(self) -> bool:
-        return self.before != self.after
+        return self.before != self.after or bool(self.beside and self.beside.changes)
 
     def diff(self) -> str:
         """The change as lines with + and -."""
         old, new = (text.splitlines() if text else [] for text in (self.before, self.after))
-        return "\n".join(difflib.unified_diff(old, new, self.file, self.file, lineterm=""))
+        lines = difflib.unified_diff(old, new, self.file, self.file, lineterm="")
+        return "\n".join([*lines, *([self.beside.diff()] if self.beside else [])])
 
     def apply(self) -> None:
         """Writes the file in one step, at the target of a link and with the rights it has."""
         target = Path(self.file).resolve()
+        if self.beside:
+            self.beside.apply()
         if self.after is None:
             target.unlink(missing_ok=True)
+            if self.beside and not any(target.parent.iterdir()):
+                target.parent.rmdir()
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
@@ -80,7 +87,7 @@ def command(agent: Agent, event: str, state: Path) -> str:
 def installation(agent: Agent, file: Path, state: Path) -> FileChange:
     """The file with the hooks of this agent, each once; hooks of an earlier installation are brought up to date."""
     if agent.plugin:
-        return FileChange(str(file), _plugin(file), _plugin_text(agent, state))
+        return FileChange(str(file), _plugin(file), _plugin_text(agent, state), _manifest(agent, file))
     text, config = _read(file)
     hooks = config.get("hooks", {})
     wanted = {event: agent.entry(command(agent, event, state)) for event in agent.events}
@@ -105,17 +112,30 @@ def _plugin(file: Path) -> str | None:
 
 
 def _plugin_text(agent: Agent, state: Path) -> str:
-    text = (Path(entry.__file__).parent / str(agent.plugin)).read_text("utf-8")
+    text = "".join(_packaged(name) for name in ("plugin.js", str(agent.plugin))).replace("__AGENT__", agent.name)
     values = {"__COMMAND__": list(_program(agent)), "__STATE__": str(state)}
     for name, value in values.items():
         text = text.replace(name, json.dumps(value))
     return text
 
 
+def _packaged(name: str) -> str:
+    return (Path(entry.__file__).parent / name).read_text("utf-8")
+
+
+def _manifest(agent: Agent, plugin: Path, *, gone: bool = False) -> FileChange | None:
+    if agent.manifest is None:
+        return None
+    file = plugin.with_name(agent.manifest)
+    before = file.read_text("utf-8", "replace") if file.exists() else None
+    return FileChange(str(file), before, None if gone else _packaged(agent.manifest))
+
+
 def removal(agent: Agent, file: Path) -> FileChange:
     """The file without fivefold's hooks; a file that held nothing else goes, unless it is a link."""
     if agent.plugin:
-        return FileChange(str(file), _plugin(file), None)
+        text = _plugin(file)
+        return FileChange(str(file), text, None, None if text is None else _manifest(agent, file, gone=True))
     text, config = _read(file)
     if text is None or not any(installed_commands(config)):
         return FileChange(str(file), text, text)
@@ -128,8 +148,8 @@ def removal(agent: Agent, file: Path) -> FileChange:
 def installed_events(file: Path, agent: Agent, state: Path) -> dict[str, bool]:
     """The events that have one of fivefold's hooks, and whether it is the one that would be installed now."""
     if agent.plugin:
-        text = _plugin(file)
-        return {} if text is None else dict.fromkeys(agent.events, text == _plugin_text(agent, state))
+        change = installation(agent, file, state)
+        return {} if change.before is None else dict.fromkeys(agent.events, not change.changes)
     _, config = _read(file)
     return {event: found == command(agent, event, state) for event, found in installed_commands(config)}
 

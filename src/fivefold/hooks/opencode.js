@@ -1,30 +1,7 @@
-// Written by `fivefold hook opencode install`, which also brings it up to date; `uninstall` deletes it.
-import { spawn, spawnSync } from "node:child_process"
-
-const [PROGRAM, ...ARGUMENTS] = __COMMAND__
-const STATE = __STATE__
+import { spawnSync } from "node:child_process"
 
 const textOf = (parts) =>
   parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
-const argumentsOf = (event) => [...ARGUMENTS, event, STATE]
-
-function ask(directory, event, payload) {
-  return new Promise((resolve) => {
-    const child = spawn(PROGRAM, argumentsOf(event), { cwd: directory, timeout: 5000, stdio: ["pipe", "pipe", "ignore"] })
-    let answer = ""
-    child.stdout.setEncoding("utf8").on("data", (part) => (answer += part))
-    child.stdin.on("error", () => {})
-    child.on("error", () => resolve(""))
-    child.on("close", () => {
-      try {
-        resolve(JSON.parse(answer).hookSpecificOutput.additionalContext)
-      } catch {
-        resolve("")
-      }
-    })
-    child.stdin.end(JSON.stringify(payload))
-  })
-}
 
 export const Fivefold = async ({ client, directory }) => {
   const blocks = new Map()

@@ -1,4 +1,4 @@
-"""The plugin of OpenCode, run by Node with what OpenCode 1.18 gives it."""
+"""The plugins of OpenCode and OpenClaw, run by Node with what OpenCode 1.18 and OpenClaw 2026.9 give them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ import pytest
 
 import fivefold
 from fivefold.errors import InvalidFile
-from fivefold.hooks.agents import AGENTS
+from fivefold.hooks.agents import AGENTS, Agent
 from fivefold.hooks.entry import namespace_of
 from fivefold.hooks.manage import installation, installed_events, removal
 from tests.support.hook_events import DATA, LONG_MS, VARIABLES, new_hooks, wait_for
 
-AGENT = AGENTS["opencode"]
-TURN = json.loads((DATA / "opencode" / "turn.json").read_text("utf-8"))
-
-DRIVER = """
+OPENCODE = """
 import { readFileSync } from "node:fs"
 const [plugin, directory, turn, prompt, session, parent] = process.argv.slice(2)
 const { Fivefold } = await import(plugin)
@@ -38,30 +35,56 @@ await hooks.event(data["session.idle"])
 console.log(JSON.stringify(system))
 """
 
+OPENCLAW = """
+import { readFileSync } from "node:fs"
+const [plugin, directory, turn, prompt, session, parent] = process.argv.slice(2)
+const { default: entry } = await import(plugin)
+const data = JSON.parse(readFileSync(turn, "utf8").replaceAll("1fe1cb05-4e84-4893-85a3-362a25dda358", session))
+const handlers = {}
+entry.register({ on: (name, handler) => (handlers[name] = handler), registerMemoryCapability: () => {} })
+const { event, context } = data.before_prompt_build
+const helper = parent && { sessionKey: `agent:main:subagent:${session}` }
+const of = (own) => ({ ...own, workspaceDir: directory, ...helper })
+const first = await handlers.before_prompt_build({ ...event, prompt: prompt || event.prompt }, of(context))
+const answer = await handlers.before_prompt_build({ ...event, prompt: prompt || event.prompt }, of(context))
+if (JSON.stringify(first) !== JSON.stringify(answer)) throw new Error("a run that is built again is told the same")
+await handlers.agent_end(data.agent_end.event, of(data.agent_end.context))
+handlers.session_end({ sessionId: session })
+const told = [answer?.appendSystemContext, answer?.prependContext]
+console.log(JSON.stringify(["You are helpful.", ...told.filter(Boolean)]))
+"""
+DRIVERS = {"opencode": OPENCODE, "openclaw": OPENCLAW}
+PLUGINS = [AGENTS[name] for name in DRIVERS]
 
-def test_the_plugin_is_installed_brought_up_to_date_and_removed(tmp_path: Path) -> None:
-    file, state = tmp_path / "plugins" / "fivefold.js", tmp_path / "state"
-    installation(AGENT, file, state).apply()
-    assert not installation(AGENT, file, state).changes
-    assert installed_events(file, AGENT, state) == dict.fromkeys(AGENT.events, True)
-    assert installed_events(file, AGENT, tmp_path / "other") == dict.fromkeys(AGENT.events, False)
-    removal(AGENT, file).apply()
-    assert not file.exists()
-    assert installed_events(file, AGENT, state) == {}
+
+@pytest.mark.parametrize("agent", PLUGINS, ids=lambda agent: agent.name)
+def test_the_plugin_is_installed_brought_up_to_date_and_removed(tmp_path: Path, agent: Agent) -> None:
+    file, state = tmp_path / "fivefold" / "plugin.js", tmp_path / "state"
+    installation(agent, file, state).apply()
+    assert len(list(file.parent.iterdir())) == (2 if agent.manifest else 1)
+    assert not installation(agent, file, state).changes
+    assert installed_events(file, agent, state) == dict.fromkeys(agent.events, True)
+    assert installed_events(file, agent, tmp_path / "other") == dict.fromkeys(agent.events, False)
+    removal(agent, file).apply()
+    assert file.parent.exists() is (agent.manifest is None)
+    assert installed_events(file, agent, state) == {}
+    assert not removal(agent, file).changes
+    file.parent.mkdir(exist_ok=True)
     file.write_text("export const Mine = async () => ({})")
     with pytest.raises(InvalidFile, match="was not written by fivefold"):
-        installation(AGENT, file, state)
+        installation(agent, file, state)
     with pytest.raises(InvalidFile, match="was not written by fivefold"):
-        removal(AGENT, file)
+        removal(agent, file)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
-def test_turns_are_stored_and_later_sessions_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("agent", PLUGINS, ids=lambda agent: agent.name)
+def test_turns_are_stored_and_later_sessions_are_told(tmp_path: Path, agent: Agent) -> None:
     hooks, plugin, driver = new_hooks(tmp_path), tmp_path / "fivefold.mjs", tmp_path / "driver.mjs"
-    installation(AGENT, plugin, hooks.state.folder).apply()
-    driver.write_text(DRIVER)
-    turn = str(DATA / "opencode" / "turn.json")
+    installation(agent, plugin, hooks.state.folder).apply()
+    driver.write_text(DRIVERS[agent.name])
+    turn = str(DATA / agent.name / "turn.json")
     inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     def run(prompt: str, session: str, parent: str = "") -> list[str]:
@@ -75,7 +98,7 @@ def test_turns_are_stored_and_later_sessions_are_told(tmp_path: Path) -> None:
     def said(session: str) -> list[str]:
         with fivefold.open(hooks.state.settings().store, namespace=namespace_of(str(hooks.project))) as mem:
             ids = [found.id for found in mem.sessions()]
-            name = f"opencode:{session}"
+            name = f"{agent.name}:{session}"
             return [turn.content for turn in mem.turns(name)] if name in ids else []
 
     assert run("", "ses_one") == ["You are helpful."], "nothing is known yet"
