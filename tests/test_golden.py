@@ -49,5 +49,5 @@ def test_what_must_be_reached_may_be_passed(store: GoldenStore) -> None:
 
 
 def test_an_error_is_a_finding_of_its_row_alone(store: GoldenStore) -> None:
-    checked = Golden("D1", "broken", 1, lambda _: {}["gone"]).check(store)
+    checked = Golden("D1", "broken", 1, lambda _: dict[str, float]()["gone"]).check(store)
     assert (checked.ok, checked.found) == (False, "KeyError: 'gone'")
