@@ -77,6 +77,7 @@ def asked(recall: str = "nothing") -> dict[str, dict[str, Any]]:
         "forget": {"id": "vault"},
         "used": {"recall_id": recall, "used": ["vault"]},
         "sessions": {"session_id": "midnight"},
+        "known": {"what": "recap", "of": "midnight"},
         "stats": {},
         "health": {},
         "namespaces": {},

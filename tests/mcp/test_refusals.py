@@ -22,6 +22,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "forget": {"id": "nothing"},
     "used": {"recall_id": "nothing"},
     "sessions": {},
+    "known": {"what": "agenda"},
     "stats": {},
     "health": {},
 }

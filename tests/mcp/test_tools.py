@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fivefold.mcp.tools import SessionLog
+from fivefold.mcp.tools import KnownFacts, SessionLog
 from fivefold.retrieval.prompt import Context
 from fivefold.retrieval.prompt_block import OPENING
 from fivefold.service.responses import DeletedNamespace, ForgottenMemory, Namespaces
@@ -18,7 +18,7 @@ from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
 from tests.support.mcp_client import RECORDS, Talk, text_of
 
-READING = {"recall", "explain", "sessions", "stats", "health", "namespaces"}
+READING = {"recall", "explain", "sessions", "known", "stats", "health", "namespaces"}
 GIVES = {
     "remember": Report,
     "remember_messages": Report,
@@ -26,6 +26,7 @@ GIVES = {
     "explain": Recall,
     "forget": ForgottenMemory,
     "sessions": SessionLog,
+    "known": KnownFacts,
     "stats": Stats,
     "health": HealthReport,
     "namespaces": Namespaces,
@@ -76,6 +77,14 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"question": "what is my badge ID?", "k": 2, "recipe": "lexical", "effort": "low", "filter": "kind:turn"}
     ],
     "sessions": [{}, {"session_id": "monday"}, {"limit": 1, "token_budget": 200}],
+    "known": [
+        {"what": "profile"},
+        {"what": "profile", "of": "Okafor"},
+        {"what": "agenda", "since": "2025-01-01T00:00Z"},
+        {"what": "history", "of": "where do I live"},
+        {"what": "changes", "since": "2025-01-01T00:00Z"},
+        {"what": "recap", "of": "monday"},
+    ],
     "stats": [{}],
     "health": [{}],
     "namespaces": [{}],
@@ -93,6 +102,7 @@ def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
         "forget",
         "used",
         "sessions",
+        "known",
         "stats",
         "health",
         "namespaces",
@@ -104,7 +114,10 @@ def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
         Draft202012Validator.check_schema(tool.input_schema)
         fields = tool.input_schema["properties"]
         assert list(fields)[-1] == "namespace"
-        assert all(field["description"] for field in fields.values()), name
+        once = {"namespace", *(tools["recall"].input_schema["properties"] if name == "explain" else ())}
+        assert all(field.get("description") or "enum" in field for own, field in fields.items() if own not in once), (
+            name
+        )
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint == (name in READING)
         if name in READING:  # the other hints are about tools that change something
@@ -306,3 +319,16 @@ def test_the_words_keep_to_the_budget_and_say_what_was_cut(talk: Talk, budget: i
     log = talk.call("sessions", session_id="cellar", token_budget=budget)
     assert tokens(text_of(log)) <= budget
     assert log.structured_content["left_out"] + len(log.structured_content["turns"]) == 12
+
+
+def test_known_facts_come_without_a_question(talk: Talk) -> None:
+    profile = talk.call("known", what="profile")
+    assert any("Leeds" in fact["text"] for fact in profile.structured_content["parts"]["facts"])
+    assert "Leeds" in text_of(profile)
+    recap = talk.done("known", what="recap", of="monday")
+    assert set(recap["parts"]) == {"decisions", "facts", "promises", "questions"}
+    for what in ("history", "recap"):
+        refused = talk.call("known", what=what)
+        assert refused.is_error
+        assert text_of(refused).startswith("of is missing")
+    assert talk.call("known", what="recap", of="no such talk").is_error

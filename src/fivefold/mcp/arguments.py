@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,9 +19,7 @@ from fivefold.values.validate import MAX_TOKENS, shorten
 DEFAULT_TOKEN_BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""
 
-Budget = Annotated[
-    int, Field(ge=200, le=MAX_TOKENS, description="Maximum tokens of the answer, which says what was left out")
-]
+Budget = Annotated[int, Field(ge=200, le=MAX_TOKENS, description="Maximum tokens")]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
 """Advice that a model needs to write a good memory."""
 
@@ -30,8 +28,8 @@ OWN_ID = "Your own id; if it is known, nothing is stored"
 EXPIRES = "Time from which it is no longer recalled, ISO 8601; default: never"
 PINNED = "Never expires, and no later text replaces it"
 SESSION = "The current conversation; its last turns are added; default: the latest"
+OF = "A name for profile; 'my job' for history; session_id for recap"
 MIN_CHANCE = "Minimum chance of a source; default: any"
-AS_RECALL = "As for recall"
 """Shorter than in the library: a model reads all of them before each talk."""
 
 MAX_SOURCES = 1_000
@@ -42,7 +40,9 @@ MAX_MESSAGES = 1_000
 
 Question = Annotated[str, described(REQUEST_FIELDS["question"])]
 Count = Annotated[int, described(REQUEST_FIELDS["k"], high=False)]
-Namespace = Annotated[str | None, Field(description="Leave out for the usual one")]
+
+
+View = Literal["profile", "agenda", "history", "changes", "recap"]
 
 
 class Arguments(BaseModel):
@@ -52,7 +52,8 @@ class Arguments(BaseModel):
 
     about: ClassVar[str | None] = None
     """The field with the id of what the call is about, for the audit log."""
-    namespace: Namespace = None
+    namespace: str | None = None
+    """Explained once for all tools, in the instructions of the server."""
 
     @property
     def action(self) -> str | None:
@@ -120,9 +121,9 @@ class Explain(Arguments):
     token_budget: Budget = 2 * DEFAULT_TOKEN_BUDGET
     k: Count = 5
     recipe: Annotated[str, Field(description="The recipe to answer by; recall uses 'default'")] = "default"
-    effort: Annotated[Effort, described(REQUEST_FIELDS["effort"], description=AS_RECALL)] = "normal"
-    now: Annotated[str | None, described(REQUEST_FIELDS["now"], description=AS_RECALL)] = None
-    filter: Annotated[str | None, described(REQUEST_FIELDS["filter"], description=AS_RECALL)] = None
+    effort: Effort = "normal"
+    now: str | None = None
+    filter: str | None = None
 
 
 class Forget(Arguments):
@@ -159,6 +160,20 @@ class Sessions(Arguments):
     @property
     def action(self) -> str | None:
         return None if self.session_id is None else "session"
+
+
+class Known(Arguments):
+    what: View
+    of: Annotated[str | None, Field(description=OF)] = None
+    since: Annotated[str | None, Field(description="Start of agenda or changes")] = None
+
+    @property
+    def action(self) -> str | None:
+        return self.what
+
+    @property
+    def subject(self) -> str | None:
+        return self.of if self.what == "recap" else None
 
 
 class Stats(Arguments):
@@ -226,7 +241,8 @@ def _fault_message(kind: type[Arguments], fault: Json) -> str:
         each = _WORDS[fields[name]["items"]["type"]]
         return f"each of {name} must be {each}, not {_shorten_value(fault['input'])}"
     if fault["type"] == "missing":
-        return f"{name} is missing: {_expected(fields[name])}. {fields[name]['description']}"
+        about = fields[name].get("description")
+        return f"{name} is missing: {_expected(fields[name])}" + (f". {about}" if about else "")
     return f"{name} must be {_expected(fields[name])}, not {_shorten_value(fault['input'])}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -18,10 +18,11 @@ from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
 from fivefold.service.session import Action, recipe_named
-from fivefold.text.display import fenced
+from fivefold.text.display import fenced, harmless
 from fivefold.text.passages import tokens
 from fivefold.values.access import Role
 from fivefold.values.fields import schema_of
+from fivefold.values.known import Agenda, Changes, Fact, Profile, Recap
 from fivefold.values.memory import Memory, Session
 from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
@@ -42,6 +43,14 @@ class SessionLog(Value):
     turns: tuple[Memory, ...]
     left_out: int
     """The number of earliest turns that do not fit into the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts(Value):
+    """The lines of a view of the known facts, by the name of its part."""
+
+    what: arguments.View
+    parts: Mapping[str, tuple[Fact, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +244,38 @@ def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
     left_out = len(turns) - min(count, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
     return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
+
+
+@tool("Known facts", "reader", KnownFacts)
+def known(action: Action, numbers: SourceNumbers, request: arguments.Known) -> ToolResult:
+    """Sum up what is known of the user or another, what is coming, how something changed, what is new, or a
+    conversation. Call it when a talk begins.
+    """
+    room = arguments.DEFAULT_TOKEN_BUDGET - FENCE
+    engine, about, parts = action.engine, request.of or "", {}
+    view: Profile | Agenda | Changes | Recap | None = None
+    if request.what == "profile":
+        view = engine.profile(about or "user", token_budget=room)
+        parts = {"facts": view.facts, "earlier": view.earlier}
+    elif request.what == "agenda":
+        view = engine.agenda(request.since)
+        parts = {"facts": view.facts, "moved": view.moved}
+    elif request.what == "changes":
+        view = engine.changes(request.since)
+        parts = {"new": view.new, "replaced": view.replaced, "ended": view.ended}
+    elif not about:
+        raise InvalidInput(f"is missing: {arguments.OF}", field="of")
+    elif request.what == "recap":
+        view = engine.recap(about)
+        parts = {name: getattr(view, name) for name in ("decisions", "facts", "promises", "questions")}
+    else:
+        action.service.limits.check_question(about)
+        parts = {"facts": engine.history(about).facts}
+    lines = (
+        str(view) if view is not None else "\n".join(f"{fact.since:%Y-%m-%d} {fact.text}" for fact in parts["facts"])
+    )
+    shown = fenced(text.first_lines(harmless(lines), room)) if lines else "Nothing yet."
+    return ToolResult(KnownFacts(request.what, parts), shown)
 
 
 @tool("What is remembered", "reader", Stats)

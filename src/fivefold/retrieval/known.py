@@ -383,7 +383,7 @@ _DECIDED = late_pattern(
     re.I,
 )
 _PROMISED = late_pattern(
-    r"\b(?:I['’]?ll|I will|we['’]?ll|we will|remind me|I promise\w*|(?:I|we) (?:need|have|must|should) (?:to )?"
+    r"\b(?:I['’]?ll|I will|we['’]?ll|we will|remind me|I promise\w*|(?:I|we) (?:need to|have to|must|should)"
     r"|don['’]?t forget|todo|to do|owe|must|get it back|remember to|due"
     r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
     r"|^(?:email|ring|call|pay|send|book|buy|ask|tell|bring|collect|check|write|fix)\b",

@@ -50,6 +50,34 @@ def test_a_session_is_read_as_a_talk(browser_page: Page) -> None:
     expect(browser_page).to_have_url(re.compile(r"/memories/s01\.03$"))
 
 
+RECAP = "sessions-recap"
+
+
+def test_a_session_shows_its_recap_and_each_line_leads_to_its_turn(browser_page: Page, served: Served) -> None:
+    said = [
+        ("user", "Shall we take the blue or the green tiles for the kitchen?"),
+        ("user", "We decided on the green tiles from Halvorsen."),
+        ("user", "I'll call the tiler on Friday."),
+        ("user", "The kitchen is 14 square metres."),
+    ]
+    lines = [{"content": text, "speaker": who, "session_id": "tiles"} for who, text in said]
+    served.client.post(f"/v1/namespaces/{RECAP}/memories/batch", json={"records": lines})
+    browser_page.goto(f"/sessions/tiles?namespace={RECAP}")
+    recap = browser_page.get_by_role("region", name="Recap")
+    expect(recap.get_by_role("heading", level=3)).to_contain_text(["Decided", "Promised", "Open questions"])
+    recap.get_by_role("link", name="turn 3").click()
+    expect(browser_page).to_have_url(re.compile("#turn-2$"))
+    line = recap.get_by_role("listitem").filter(has_text="green tiles from")
+    line.locator("summary").click()
+    line.get_by_role("textbox").fill("We decided on the grey tiles from Halvorsen.")
+    line.get_by_role("button", name="Correct").click()
+    expect(browser_page).to_have_url(re.compile("/sessions/tiles"))
+    expect(browser_page.locator(".notice-good")).to_contain_text("corrected")
+    expect(browser_page.get_by_role("button", name="Undo")).to_be_visible()
+    browser_page.get_by_role("button", name="Undo").click()
+    expect(recap).to_contain_text("green tiles from")
+
+
 def test_a_long_session_comes_in_parts(served: Served) -> None:
     lines = [{"content": f"This is line {number}", "session_id": "long"} for number in range(PAGE_TURNS + 3)]
     assert served.client.post(f"/v1/namespaces/{OWN}/memories/batch", json={"records": lines}).status_code == 201

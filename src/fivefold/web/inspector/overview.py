@@ -23,8 +23,14 @@ router: APIRouter = APIRouter()
 PROFILE_TOKENS, MORE_TOKENS = 600, 4_000
 """The size of a profile, and of the one that shows more."""
 
-MAX_COMING, MAX_CHANGED, MAX_PEOPLE = 12, 12, 16
-"""Lines of the agenda, of each part of the changes, and names that lead to a page of their own."""
+MAX_COMING, MAX_CHANGED = 12, 12
+"""Lines of the agenda, and of each part of the changes."""
+
+MAX_NAMED, MAX_OF_KIND = 60, 10
+"""Entities that are looked at for names that lead to a page of their own, and names of each kind."""
+
+KINDS = {"person": "People", "place": "Places", "organisation": "Organisations", "name": "Things"}
+"""The kinds of entities whose names are shown, with their titles."""
 
 MAX_NAMES = 4
 """Aliases of an entity under which a profile is looked for."""
@@ -54,7 +60,7 @@ def overview(
     with session.act("profile") as act:
         engine, stats = act.engine, session.service.stats(session.caller, act.engine)
         profile = engine.profile(token_budget=MORE_TOKENS if more else PROFILE_TOKENS)
-        people = engine.graph.entities(limit=MAX_PEOPLE)
+        named = [item for item in engine.graph.entities(limit=MAX_NAMED) if item.name != "user"]
     with session.act("agenda"):
         start = day_of(day, "day") if day else utc_now()
         agenda = engine.agenda(start, limit=MAX_COMING)
@@ -72,7 +78,7 @@ def overview(
             for title, facts in (("New", changes.new), ("Changed", changes.replaced), ("No longer", changes.ended))
         ],
         since=None if days is None and not stats.sessions else changes.since,
-        people=people,
+        named=[(title, [item for item in named if item.kind == kind][:MAX_OF_KIND]) for kind, title in KINDS.items()],
         day=f"{start:%Y-%m-%d}",
         days=days,
         of=of,

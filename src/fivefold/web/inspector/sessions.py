@@ -14,7 +14,9 @@ from fastapi.responses import Response
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory, Session
 from fivefold.values.reports import Page
-from fivefold.web.inspector.rendering import PageSession, confirmation, page, redirect
+from fivefold.web.inspector.overview import undo_of
+from fivefold.web.inspector.rendering import PageSession, address, confirmation, page, redirect
+from fivefold.web.security import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,9 @@ PAGE_SESSIONS = 60
 PAGE_TURNS = 200
 """Turns of a session on one page."""
 
+MAX_RECAP = 8
+"""Lines of each part of a recap until more are asked for."""
+
 router: APIRouter = APIRouter()
 
 
@@ -142,10 +147,17 @@ def sessions(
 
 @router.get("/sessions/{id:name}")
 def conversation(
-    request: Request, session: PageSession, id: str, first: Annotated[int, Query(alias="from", ge=1)] = 1
+    request: Request,
+    session: PageSession,
+    id: str,
+    first: Annotated[int, Query(alias="from", ge=1)] = 1,
+    done: str = "",
+    line: Annotated[str, Query(max_length=1_000)] = "",
+    more: bool = False,
 ) -> Response:
     with session.act("session", subject=id) as act:
-        turns = act.engine.turns(id)
+        turns, recap = act.engine.turns(id), act.engine.recap(id)
+        undo = undo_of(act.engine, done, line)
     part = turns[first - 1 : first - 1 + PAGE_TURNS]
     days = [(day, tuple(each)) for day, each in groupby(part, key=lambda turn: turn.event_at.date())]
     return page(
@@ -159,6 +171,22 @@ def conversation(
         started=turns[0].event_at,
         ended=turns[-1].event_at,
         before=max(1, first - PAGE_TURNS),
+        recap=[
+            (title, facts if more else facts[:MAX_RECAP], len(facts))
+            for title, facts in (
+                ("Decided", recap.decisions),
+                ("Promised", recap.promises),
+                ("Open questions", recap.questions),
+                ("Facts", recap.facts),
+            )
+            if facts and first == 1
+        ],
+        starts={turn.turn_index: place // PAGE_TURNS * PAGE_TURNS + 1 for place, turn in enumerate(turns)},
+        back=address(
+            f"/sessions/{quoted(id)}", session.namespace, {"from": first if first > 1 else None, "more": more or None}
+        ),
+        done=confirmation(done),
+        undo=undo,
         speakers={name: place % 2 for place, name in enumerate(dict.fromkeys(turn.speaker for turn in turns))},
     )
 
