@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -21,7 +22,6 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from fivefold.errors import FivefoldError
-from fivefold.mcp.server import Handlers, build
 from fivefold.mcp.transport import MAX_RECALLS, SourceNumbers, single_namespace
 from fivefold.service.live import MAX_EVENTS, LiveFeed
 from fivefold.service.metrics import MEDIA_TYPE, Metrics
@@ -37,6 +37,9 @@ from fivefold.web.problems import ProblemError
 from fivefold.web.request_log import METHODS, ObservedRequests, RequestLogger, TracedRequests
 from fivefold.web.rest import install
 from fivefold.web.security import Guard, RawPaths, Sites
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 MAX_FAULTS = 20
 """Faults that one problem lists."""
@@ -198,20 +201,46 @@ class HttpTransport:
 
 
 class McpEndpoint:
-    """Checks the key, then answers. Requests are independent, but only this server knows its numbers of sources."""
+    """Checks the key, then answers. Requests are independent, but only this server knows its numbers of sources.
+
+    The first request loads the SDK: that takes as long as all else that a server loads.
+    """
 
     def __init__(self, service: Service) -> None:
-        numbers = SourceNumbers(service.tables.table("sources", MAX_RECALLS))
-        self._sessions = StreamableHTTPSessionManager(
-            build(Handlers(HttpTransport(service, numbers))),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=service.limits.body_bytes,
-        )
+        self._transport = HttpTransport(service, SourceNumbers(service.tables.table("sources", MAX_RECALLS)))
+        self._wanted, self._ready = anyio.Event(), anyio.Event()
+        self._sessions: StreamableHTTPSessionManager
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        return self._sessions.run()
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._run)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def _run(self) -> None:
+        await self._wanted.wait()
+        self._sessions = await anyio.to_thread.run_sync(mcp_sessions, self._transport)
+        async with self._sessions.run():
+            self._ready.set()
+            await anyio.sleep_forever()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.to_thread.run_sync(caller_of, Request(scope))
+        self._wanted.set()
+        await self._ready.wait()
         await self._sessions.handle_request(scope, receive, send)
+
+
+def mcp_sessions(transport: HttpTransport) -> StreamableHTTPSessionManager:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from fivefold.mcp.server import Handlers, build
+
+    gc.freeze()  # none of its thousands of classes is garbage
+    return StreamableHTTPSessionManager(
+        build(Handlers(transport)),
+        json_response=True,
+        stateless=True,
+        max_request_body_size=transport.opened.limits.body_bytes,
+    )
