@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import ssl
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -62,6 +63,14 @@ class Server:
 OPENAI = Server("OPENAI_BASE_URL", "https://api.openai.com/v1", "OPENAI_API_KEY")
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: that takes longer than a short request."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 def post(path: str, body: dict[str, Any], server: Server = OPENAI, patience_s: float | None = None) -> dict[str, Any]:
     """POST to the server's path; retried with growing pauses while it is busy or away and there is time."""
     try:
@@ -83,7 +92,7 @@ def post(path: str, body: dict[str, Any], server: Server = OPENAI, patience_s: f
             pause *= 2
         left = TIMEOUT_S if end is None else min(TIMEOUT_S, max(0.001, end - time.monotonic()))
         try:
-            answer = httpx.post(f"{base}{path}", json=body, headers=headers, timeout=left)
+            answer = httpx.post(f"{base}{path}", json=body, headers=headers, timeout=left, verify=_certificates())
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = f"{type(error).__name__}: {error}"
             continue
