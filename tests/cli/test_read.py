@@ -44,11 +44,12 @@ def test_understand_shows_how_a_question_is_read(small: Small, command: Command)
 
 def test_recall_in_detail_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:
     ran = command("recall", "what is my badge ID?", "-k", "1", "-v", "--store", small.path)
-    first, second, bars, last = ran.out.splitlines()
+    first, second, *bars, score, last = ran.out.splitlines()
     assert re.fullmatch(r" 1\. +\d+ %  My badge ID is E-47821", first)
     assert second == "    6 Jan 2025, user · fact · badge"
-    assert "dense #1" in bars
-    assert "lexical #1" in bars
+    figures = {line.split()[0]: line.split()[1] for line in bars}
+    assert figures["dense"] == figures["lexical"] == "#1"
+    assert re.fullmatch(r" +=  +[\d.]+", score)
     waited = r"( \(\+ \d+ ms waited for the model\))?"  # left out where the model is done before the rest
     assert re.fullmatch(rf"1 memory · recipe default · [\d.]+ ms{waited} · recall [\w-]+", last)
 

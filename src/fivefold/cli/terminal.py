@@ -193,7 +193,6 @@ def _cell(value: object) -> str:
 # How a recall, a plan, a question and a context look in a terminal.
 
 BAR_WIDTH = 24
-MIN_BAR = 4
 FIGURES_WIDTH = 13
 """Columns of a rank and a contribution."""
 
@@ -202,14 +201,14 @@ def show_recall(answer: Recall, full: bool = False, verbose: bool = False, zone:
     """The hits with when, who and a short reason; `verbose` adds ids, and a bar for every route that found one."""
     if not answer.found:
         line(NOT_FOUND, "yellow")
-    arithmetic = Arithmetic(answer) if verbose else None
+    best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
     for hit in answer:
         told = percent(hit.chance) if hit.chance is not None else shown_score(hit.score, True) if hit.composite else ""
         chance = f"{told:>4}  " if told else ""
         quote(f"{hit.rank:>2}. {chance}", marked_text(hit, full))
         hang("    ", _origin(hit, zone, verbose))
-        if arithmetic is not None:
-            arithmetic.show(hit)
+        if verbose:
+            _arithmetic(hit, best, answer.plan.colours())
             _company(hit, full)
     for turn in answer.recent:
         who = f"{shown_name(turn.speaker)}: " if turn.speaker else ""
@@ -265,35 +264,8 @@ def when_and_who(memory: Memory, zone: tzinfo = UTC) -> str:
     return f"{day.day} {day:%b %Y}{who}"
 
 
-class Arithmetic:
-    """Bars for the routes of a recall, on one line for each hit if the terminal is wide enough for all of them."""
-
-    def __init__(self, answer: Recall) -> None:
-        shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
-        self.best: float = max(shares, default=1.0) or 1.0
-        self.room: int = min((_room(hit) for hit in answer), default=BAR_WIDTH)
-        self.colours = answer.plan.colours()
-
-    def show(self, hit: Hit) -> None:
-        if self.room >= MIN_BAR:
-            hang("    ", Text("  ").join(_parts(hit, self.best, self.room, self.colours)))
-        else:
-            _stacked(hit, self.best, self.colours)
-
-
-def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iterator[Text]:
-    """On one line: the bar and figures of each route, what later stages did, and the score."""
-    for item in hit.candidate.evidence:
-        part = Text(_bar(item, best, room), style=colours.get(item.route, "white"))
-        part.append(visible(f" {item.route} #{item.rank} {item.contribution:.3f}"), style="dim")
-        yield part
-    for step in hit.candidate.steps:
-        yield Text(visible(f"{step.stage} {_reason(step)}"), style="yellow")
-    yield Text(f"= {shown_score(hit.score, hit.composite, 3)}", style="bold")
-
-
-def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
-    """Prints a hit's bars below each other, in columns."""
+def _arithmetic(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
+    """The bar and figures of each route, what later stages did, and the score, below each other in columns."""
     evidence, steps = hit.candidate.evidence, hit.candidate.steps
     widths = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
     names = min(max(widths, default=0), console.width // 2)
@@ -315,12 +287,6 @@ def _reason(step: Step) -> str:
 
 def _bar(item: Evidence, best: float, room: int) -> str:
     return "█" * max(1, round(room * item.contribution / best)) if item.contribution > 0 and room > 0 else ""
-
-
-def _room(hit: Hit) -> int:
-    """Maximum length of each bar for the whole of a hit's evidence to stand on one line."""
-    figures = Text("  ").join(_parts(hit, 1.0, 0, {})).cell_len
-    return min(BAR_WIDTH, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
 
 
 def _company(hit: Hit, full: bool) -> None:
