@@ -19,7 +19,14 @@ ARGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--no-zygote",
+    "--disable-software-rasterizer",
+    "--disable-extensions",
+    "--disable-features=Translate,OptimizationHints,MediaRouter,PaintHolding,IsolateOrigins,site-per-process,"
+    "SpareRendererForSitePerProcess,RenderDocument",
 ]
+"""Pages of one server need no process each: without these, a page costs a quarter more processor time."""
+
 ANSWERED = "Failed to load resource: the server responded with a status of 4"
 """What the console says of a page that is itself a refusal; whether that was right is the test's to say."""
 
