@@ -40,7 +40,7 @@ EXTRAS ?=
 # Which everyday lives are raced: those that only report, those one chooses by, or all.
 LIVES ?= report
 
-.PHONY: audit docs sbom demo race check test test-adapters test-encryption test-training browser typescript lint format release types clean
+.PHONY: audit docs sbom demo race check test environments test-adapters test-encryption test-training browser typescript lint format release types clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -160,6 +160,9 @@ define new_environment
 @echo "import site; site.addsitedir('$$($(BIN)/python $(PACKAGES))')" >$$($(@D)/bin/python $(PACKAGES))/below.pth
 @$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts $(1)
 endef
+
+# All that the tests after `make test` need, but for PyTorch, which would be there for `make test` too.
+environments: $(FRAMEWORKS) $(CREWAI) $(ENCRYPTION)
 
 # Half a minute and 110 MB. Model clients, servers and databases of the frameworks are left out: nothing here reaches a network.
 $(FRAMEWORKS): $(DEV)
