@@ -55,7 +55,7 @@ SETTING_UP = (
 
 RUN_BY_OTHERS = {
     shlex.join(["fivefold", *command.split(), *ARGS[command]])
-    for command in ("bench async", "bench hooks", "bench load", "bench peers", "bench speed")
+    for command in ("bench async", "bench faults", "bench hooks", "bench load", "bench peers", "bench speed")
 }
 """Measurements of many seconds. Those with just these arguments are run where the keys of their JSON are tested."""
 

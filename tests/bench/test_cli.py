@@ -15,8 +15,9 @@ from fivefold.retrieval.recipe import RACED
 from fivefold_bench.longmemeval import UNMARKED
 from fivefold_bench.measures import ANSWERED, RECALLS, UNANSWERED, Measure, extrapolate
 from fivefold_bench.views import show_measures
+from tests.cli.test_commands import documented_keys
 from tests.support import bench_data
-from tests.support.shell import Command
+from tests.support.shell import ARGS, Command
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,11 @@ CURVE = [(size, 80.0 * (size / 1e7) ** 0.3) for size in (1_000, 10_000, 100_000)
 
 
 def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> None:
-    found = command("bench", "speed", "--sizes", "10,50,1000", "--rounds", "5", "--plot", "a.svg", "--json").json
+    found = command("bench", "speed", *ARGS["bench speed"], "--plot", "a.svg", "--json").json
+    assert all(set(item) == documented_keys("bench speed") and item["p50"] > 0 for item in found)
+    assert {"baseline: vec0 alone", "baseline: FTS5 alone", "lexical route", "window route"} <= {
+        item["what"] for item in found
+    }
     assert all(item["ok"] is None and item["bar"] == "" for item in found if 0 < item["memories"] < 1000)
     assert {item["what"] for item in found if item["bar"]} == {
         "write, no embedding",

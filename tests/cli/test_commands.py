@@ -104,11 +104,6 @@ def test_json_has_the_documented_keys(name: str, small: Small, command: Command)
     assert isinstance(shown, list) == ("JSON: a list of objects." in section(name))
     for item in objects:
         assert set(item) == documented_keys(name)
-    if name == "bench speed":
-        assert {"recall default", "baseline: vec0 alone", "baseline: FTS5 alone", "lexical route", "window route"} <= {
-            item["what"] for item in shown
-        }
-        assert all(item["p50"] > 0 for item in shown)
 
 
 @pytest.mark.parametrize("name", READS_STORES)

@@ -188,7 +188,7 @@ def test_a_model_that_is_trained_meanwhile_is_not_stored(store: SharedStore, mon
 pytestmark = pytest.mark.slow
 
 COUNT = 10_000
-WRITERS = int(os.environ.get("FIVEFOLD_TEST_NAMESPACES", "2000"))
+WRITERS = int(os.environ.get("FIVEFOLD_TEST_NAMESPACES", "1000"))
 
 CHILD = """
     import json, os, re, sys

@@ -23,7 +23,13 @@ pytestmark = pytest.mark.slow
 
 
 class TestSqlite(StoreConformance):
-    """A file for each test."""
+    """A file for each test.
+
+    `TestSqliteOwnIndex` compares a file with the reference by every recipe. The reference has the index of this one.
+    """
+
+    test_every_recipe_answers_the_sample_as_the_reference_does = None  # type: ignore[assignment]
+    test_every_recipe_answers_a_random_story_as_the_reference_does = None  # type: ignore[assignment]
 
     @pytest.fixture
     def location(self, tmp_path: Path) -> str:

@@ -88,10 +88,10 @@ ARGS: dict[str, list[str]] = {
     "db status": [],
     "db distribute": [],
     "db rebalance": [],
-    "bench speed": ["--sizes", "50", "--rounds", "5"],
+    "bench speed": ["--sizes", "10,50,1000", "--rounds", "1"],
     "bench hooks": ["--memories", "50", "--rounds", "1"],
     "bench async": ["--tasks", "5", "--seconds", "1", "--embedder", "wordllama"],
-    "bench faults": ["--kills", "2", "--failures", "2", "--seed", "1"],
+    "bench faults": ["--kills", "4", "--failures", "4"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench peers": ["--peers", "none", "--sizes", "100", "--questions", "2"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
@@ -121,9 +121,9 @@ NEEDS_TORCH = {"train weights"}
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-RUNS_ON = {"serve", "mcp", "chat", "bench qa", "sync", "quarantine", "rekey"}
-"""Commands that run until they are stopped, ask a model, need another library, or answer by what they did; they have
-tests of their own."""
+RUNS_ON = {"serve", "mcp", "chat", "bench qa", "bench speed", "sync", "quarantine", "rekey"}
+"""Commands that run until they are stopped or for long, ask a model, need another library, or answer by what they did;
+they have tests of their own."""
 
 WHOLE = {
     "maintain",
