@@ -14,9 +14,11 @@ QUICK := not slow and not postgres and not browser
 # Processes that share the tests, one more than cores: tests also wait, for disks, servers and pages.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# Both at once, the lint's output only where it has something to say.
+# Both at once, the lint's output only where it has something to say. In a new clone one process compiles the tests first;
+# else each of those that share them would compile all of them.
 define beside_lint
 @$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only -q >/dev/null; \
 $(BIN)/python -m pytest $(BY_FILE) $(1); tests=$$?; \
 wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
 exit $$tests
