@@ -141,7 +141,7 @@ def test_the_readme_example_ends_the_old_address(
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A `fivefold` that starts sooner, for pages with many commands. Those of the README are started as users do."""
+    """A `fivefold` that starts sooner, for pages with many commands. `test_first_screen` starts it as users do."""
     with warm_commands(tmp_path_factory.mktemp("programs")) as folder:
         yield folder
 
@@ -149,7 +149,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize(
     "page",
     [
-        "README.md",
         "docs/cli.md",
         "docs/coding-agents.md",
         "docs/importing.md",
@@ -166,8 +165,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server, programs: Path, sample_path: str) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails.
 
-    Servers that a page starts get a port of their own, and none outlives its page. Only for the README the sample year
-    is written here; elsewhere it is in the file already, and the same command finds it there.
+    Servers that a page starts get a port of their own, and none outlives its page. The sample year is in the file
+    already, and the command that writes it finds it there.
     """
     lines = [line for block in blocks(ROOT / page, "sh") for line in block.text.splitlines()]
     script = "\n".join(
@@ -176,11 +175,11 @@ def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server, programs:
     script = script.replace("8484", str(free_port()))
     assert "fivefold " in script
     inherited = {name: value for name, value in os.environ.items() if name != "FIVEFOLD_STORE"}
-    if page != "README.md" and "fivefold demo --store me.db " in script:
+    if "fivefold demo --store me.db " in script:
         shutil.copy(sample_path, tmp_path / "me.db")
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     served = {"DATABASE_URL": postgres.new_location()}
-    if page in ("README.md", "docs/coding-agents.md"):  # these write to the home folder, where others find their models
+    if page == "docs/coding-agents.md":  # it writes to the home folder, where others find their models
         served["HOME"] = str(tmp_path / "home")
     shell = subprocess.Popen(
         ["sh", "-eux"],

@@ -11,15 +11,12 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import fivefold
 from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
-from tests.conformance.recipes import steady_recipes
 from tests.support.toy_engine import toy
 
 pytestmark = pytest.mark.slow
@@ -218,69 +215,6 @@ def test_a_read_only_folder_can_be_read_but_not_written(tmp_path: Path) -> None:
 
 
 # namespaces
-
-words = st.sampled_from("alpha Beta gamma Delta epsilon Zeta eta Theta iota Kappa reports to met yesterday".split())
-said = st.lists(words, min_size=1, max_size=6).map(" ".join)
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(mine=st.lists(said, min_size=1, max_size=8), theirs=st.lists(said, max_size=8), question=said)
-def test_nothing_another_namespace_holds_changes_an_answer(
-    tmp_path_factory: pytest.TempPathFactory, mine: list[str], theirs: list[str], question: str
-) -> None:
-    """Hits, scores, entities, edges, statistics, settings: the same beside a neighbour as alone."""
-    folder = tmp_path_factory.mktemp("leak")
-
-    def talk(texts: list[str]) -> list[dict[str, str]]:
-        return [
-            {"content": text, "session_id": "s", "event_at": f"2025-02-01T09:0{i}:00Z"} for i, text in enumerate(texts)
-        ]
-
-    def answers(path: Path, neighbours: list[str]) -> object:
-        with toy(str(path), "theirs") as other:
-            other.remember_many(talk(neighbours))
-            other.configure(timezone="Asia/Tokyo", hops=0)
-        with toy(str(path), "mine") as engine:
-            engine.remember_many(talk(mine))
-            held = engine.stats()
-            return (
-                [
-                    [
-                        (hit.memory.content, hit.score)
-                        for hit in engine.recall(question, 50, recipe=recipe, now="2025-03-01")
-                    ]
-                    for recipe in steady_recipes()
-                ],
-                [(ref.text, ref.name, ref.confidence) for ref in engine.understand(question).entities],
-                [
-                    (edge.source, edge.relation, edge.target)
-                    for item in engine.graph.entities()
-                    for edge in engine.graph.edges(item.id)
-                ],
-                (held.memories, held.entities, held.links, held.edges, held.sessions, held.vectors, held.recalls),
-                engine.settings,
-            )
-
-    assert answers(folder / "alone.db", []) == answers(folder / "beside.db", theirs)
-
-
-def test_ids_of_another_namespace_are_unknown_here(store_path: str) -> None:
-    with toy(store_path, "a") as a, toy(store_path, "b") as b:
-        id = a.remember("only in a").id
-        b.remember("only in b")
-        answer = a.recall("only in a")
-        for call in (
-            lambda: b.get(id),
-            lambda: b.forget(id),
-            lambda: b.update(id, content="taken over"),
-            lambda: b.supersede(id, "taken over"),
-            lambda: b.feedback(answer.id, used=[id]),
-        ):
-            with pytest.raises(fivefold.NotFound):
-                call()
-        with pytest.raises(fivefold.InvalidInput, match="was made in namespace 'a'"):
-            b.feedback(answer, used=[id])
-        assert a.get(id).content == "only in a"
 
 
 def test_the_same_id_may_live_in_two_namespaces(store_path: str) -> None:
