@@ -94,7 +94,7 @@ def _imported(done: ImportReport) -> None:
     if done.dry_run:
         say(f"would be stored: {len(done.stored):,}; already there: {len(done.merged):,}; nothing was changed")
     else:
-        terminal.report(done.report)
+        terminal.report(done)
     changed = f", {len(done.updated):,} of them changed since they were read last" if done.updated else ""
     terminal.line(
         f"taken for {NAMES[done.format]}: {terminal.counted(done.records, 'record', 'records')}{changed}", "dim"

@@ -36,8 +36,7 @@ from fivefold.transfer.jsonl import draft_of, read_lines
 from fivefold.transfer.markdown import is_export, read_folder
 from fivefold.values.memory import Memory, Record, RecordChanges, RecordInput
 from fivefold.values.open_files import refuse_open_store
-from fivefold.values.reports import Link, Merged, Report
-from fivefold.values.serialize import Value
+from fivefold.values.reports import Merged, Report
 from fivefold.values.times import content_hash
 from fivefold.writing.draft import Draft
 from fivefold.writing.messages import is_message
@@ -253,27 +252,15 @@ BATCH_RECORDS = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport(Value):
+class ImportReport(Report):
     """The result of an import, or of a rehearsal: the report of the writes, and the rest of the source."""
 
     format: Format
     dry_run: bool
     records: int
-    stored: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
-    merged: tuple[Merged, ...] = ()
-    linked: tuple[Link, ...] = ()
-    superseded: tuple[Link, ...] = ()
-    entities: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
     skipped: tuple[Gap, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    quarantined: tuple[str, ...] = ()
-
-    @property
-    def report(self) -> Report:
-        return Report(**{part.name: getattr(self, part.name) for part in fields(Report)})
 
 
 class Target(Protocol):
