@@ -340,37 +340,24 @@ class PostingCache:
                     self._recent.popitem(last=False)
         return found, index
 
-    def read(self, connection: apsw.Connection, namespace: int, term: int, version: int) -> Postings:
-        key = (namespace, term)
-        with self._lock:
-            if key in self._known and self._known[key][0] == version:
-                self._known.move_to_end(key)
-                return self._known[key][1]
-        return self._made(connection, namespace, [term], version)[term]
-
-    def read_all(
+    def read(
         self, connection: apsw.Connection, namespace: int, terms: Sequence[int], version: int
     ) -> dict[int, Postings]:
         """The postings of several lexemes, those that are not cached by one statement."""
+        known: dict[int, Postings] = {}
         with self._lock:
-            keys = [(namespace, term) for term in terms]
-            known = {
-                key[1]: self._known[key][1] for key in keys if key in self._known and self._known[key][0] == version
-            }
-            for term in known:
-                self._known.move_to_end((namespace, term))
+            for term in terms:
+                cached = self._known.get((namespace, term))
+                if cached is not None and cached[0] == version:
+                    self._known.move_to_end((namespace, term))
+                    known[term] = cached[1]
         rest = [term for term in terms if term not in known]
-        return known | self._made(connection, namespace, rest, version) if rest else known
-
-    def _made(
-        self, connection: apsw.Connection, namespace: int, terms: Sequence[int], version: int
-    ) -> dict[int, Postings]:
-        data = postings.read(connection, namespace, terms)
-        made = {term: Postings.of(postings.unpack(data.get(term, b""))) for term in terms}
-        for term, found in made.items():
+        data = postings.read(connection, namespace, rest) if rest else {}
+        for term in rest:
+            known[term] = found = Postings.of(postings.unpack(data.get(term, b"")))
             if len(found.rows) >= self._least:
                 self._put((namespace, term), version, found)
-        return made
+        return known
 
     def _put(self, key: tuple[int, int], version: int, found: Postings) -> None:
         with self._lock:
@@ -468,15 +455,13 @@ def _scored(
     if index is not None and known:
         numbers = [known[lexeme][0] for lexeme in lexemes if lexeme in known]
         few = sum(size for _, size in known.values()) <= MAX_SUMMED_POSTINGS
-        read = cache.read_all(connection, namespace, numbers, index.version) if few else {}
+        version, read = index.version, cache.read(connection, namespace, numbers, index.version) if few else {}
+
+        def postings_of(term: int) -> Postings:
+            return (read or cache.read(connection, namespace, [term], version))[term]
+
         terms = [
-            Term(
-                Weight(weight, corpus, multiplied),
-                known[lexeme][1],
-                partial(read.__getitem__, known[lexeme][0])
-                if few
-                else partial(cache.read, connection, namespace, known[lexeme][0], index.version),
-            )
+            Term(Weight(weight, corpus, multiplied), known[lexeme][1], partial(postings_of, known[lexeme][0]))
             for lexeme, weight in zip(lexemes, idf, strict=True)
             if lexeme in known
         ]
