@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,56 +27,62 @@ def record_option(flag: str, name: str, *, note: str = "", default: bool = True)
 
 
 MemoryArgument = Annotated[str, typer.Argument(help="The memory's id")]
-SpeakerOption = Annotated[str | None, record_option("--speaker", "speaker")]
-SessionOption = Annotated[str | None, record_option("--session", "session_id")]
-AtOption = Annotated[str | None, record_option("--at", "event_at")]
-TypeOption = Annotated[str | None, record_option("--type", "type")]
-TagOption = Annotated[list[str] | None, record_option("--tag", "tags", note="; repeatable")]
-ImportanceOption = Annotated[float | None, record_option("--importance", "importance")]
 EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: fivefold-minilm]")]
 ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """The fields of a record that any text may have."""
+
+    speaker: Annotated[str | None, record_option("--speaker", "speaker")] = None
+    session_id: Annotated[str | None, record_option("--session", "session_id")] = None
+    event_at: Annotated[str | None, record_option("--at", "event_at")] = None
+    type: Annotated[str | None, record_option("--type", "type")] = None
+    tags: Annotated[list[str] | None, record_option("--tag", "tags", note="; repeatable")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions(TextOptions):
+    """All fields of a record but its text."""
+
+    id: Annotated[str | None, record_option("--id", "id")] = None
+    turn_index: Annotated[int | None, record_option("--turn", "turn_index")] = None
+    importance: Annotated[float | None, record_option("--importance", "importance")] = None
+    valid_from: Annotated[str | None, record_option("--valid-from", "valid_from")] = None
+    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to")] = None
+    expires_at: Annotated[str | None, record_option("--expires", "expires_at")] = None
+    pinned: Annotated[bool, record_option("--pin", "pinned", default=False)] = False
+    origin: Annotated[str | None, record_option("--origin", "origin")] = None
+    metadata: Annotated[str | None, record_option("--metadata", "metadata")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """The fields of a memory that can be changed."""
+
+    content: Annotated[str | None, record_option("--content", "content", default=False)] = None
+    speaker: Annotated[str | None, record_option("--speaker", "speaker", default=False)] = None
+    event_at: Annotated[str | None, record_option("--at", "event_at", default=False)] = None
+    type: Annotated[str | None, record_option("--type", "type", default=False)] = None
+    tags: Annotated[list[str] | None, record_option("--tag", "tags", note="; repeatable")] = None
+    importance: Annotated[float | None, record_option("--importance", "importance", default=False)] = None
+    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to", default=False)] = None
+    expires_at: Annotated[str | None, record_option("--expires", "expires_at", default=False)] = None
 
 
 @app.command()
 def add(
     text: Annotated[str, typer.Argument(help="The text to remember, or - to read it from standard input")],
-    speaker: SpeakerOption = None,
-    session: SessionOption = None,
-    at: AtOption = None,
-    type: TypeOption = None,
-    tag: TagOption = None,
-    id: Annotated[str | None, record_option("--id", "id")] = None,
-    turn: Annotated[int | None, record_option("--turn", "turn_index")] = None,
-    importance: ImportanceOption = None,
-    valid_from: Annotated[str | None, record_option("--valid-from", "valid_from")] = None,
-    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to")] = None,
-    expires: Annotated[str | None, record_option("--expires", "expires_at")] = None,
-    pin: Annotated[bool, record_option("--pin", "pinned", default=False)] = False,
-    origin: Annotated[str | None, record_option("--origin", "origin")] = None,
-    metadata: Annotated[str | None, record_option("--metadata", "metadata")] = None,
+    fields: RecordOptions,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     *,
     space: SpaceOptions,
 ) -> None:
     """Remember a text, and show the facts read out of it."""
-    record: dict[str, Any] = {
-        "content": _piped() if text == "-" else text,
-        "speaker": speaker,
-        "session_id": session,
-        "event_at": at,
-        "type": type,
-        "tags": tag or [],
-        "id": id,
-        "turn_index": turn,
-        "importance": importance,
-        "valid_from": valid_from,
-        "valid_to": valid_to,
-        "expires_at": expires,
-        "pinned": pin,
-        "origin": origin,
-        "metadata": _json(metadata),
-    }
+    content = _piped() if text == "-" else text
+    record: dict[str, Any] = {"content": content, **asdict(fields), "metadata": _json(fields.metadata)}
     record_of(record)  # a bad record is refused before a store is made for it
     with opened(space.store, space.namespace, embedder=embedder, extractor=extractor) as engine:
         report = engine.remember(**record)
@@ -84,32 +91,9 @@ def add(
 
 
 @app.command()
-def update(
-    ctx: typer.Context,
-    id: MemoryArgument,
-    content: Annotated[str | None, record_option("--content", "content", default=False)] = None,
-    speaker: Annotated[str | None, record_option("--speaker", "speaker", default=False)] = None,
-    at: Annotated[str | None, record_option("--at", "event_at", default=False)] = None,
-    type: Annotated[str | None, record_option("--type", "type", default=False)] = None,
-    tag: TagOption = None,
-    importance: Annotated[float | None, record_option("--importance", "importance", default=False)] = None,
-    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to", default=False)] = None,
-    expires: Annotated[str | None, record_option("--expires", "expires_at", default=False)] = None,
-    *,
-    space: SpaceOptions,
-) -> None:
+def update(ctx: typer.Context, id: MemoryArgument, fields: ChangeOptions, space: SpaceOptions) -> None:
     """Change the named fields of a memory."""
-    fields: dict[str, Any] = {
-        "content": content,
-        "speaker": speaker,
-        "event_at": at,
-        "type": type,
-        "tags": tag,
-        "importance": importance,
-        "valid_to": valid_to,
-        "expires_at": expires,
-    }
-    changes = {name: value for name, value in fields.items() if value is not None}
+    changes: dict[str, Any] = {name: value for name, value in asdict(fields).items() if value is not None}
     if not changes:
         ctx.fail("Nothing to change; name a field, such as --content.")
     with space.reading() as engine:
@@ -121,25 +105,12 @@ def update(
 def supersede(
     id: Annotated[str, typer.Argument(help="The memory that no longer holds")],
     text: Annotated[str, typer.Argument(help="The text that holds instead")],
-    speaker: SpeakerOption = None,
-    session: SessionOption = None,
-    at: AtOption = None,
-    type: TypeOption = None,
-    tag: TagOption = None,
-    *,
+    fields: TextOptions,
     space: SpaceOptions,
 ) -> None:
     """Remember a text that replaces another memory; the old one keeps its history."""
-    record = {
-        "content": text,
-        "speaker": speaker,
-        "session_id": session,
-        "event_at": at,
-        "type": type,
-        "tags": tag or [],
-    }
     with space.reading() as engine:
-        report = engine.supersede(id, record)
+        report = engine.supersede(id, {"content": text, **asdict(fields)})
         read = engine.get(report.stored[0])
     space.show(report, lambda done: terminal.report(done, read))
 
