@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +190,19 @@ def test_installing_and_removing_gives_back_what_was_there(
         **start,
         **{name: value for name, value in config.items() if name != "hooks"},
     }
+
+
+def test_a_system_without_unix_sockets_is_told_what_to_do() -> None:
+    """As on Windows, nothing may be imported that only Unix has."""
+    program = """
+import os, socket, sys
+sys.modules["fcntl"] = None
+del os.fork, socket.AF_UNIX
+sys.argv = ["fivefold", "hook", "codex", "install"]
+from fivefold.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "fivefold mcp" in done.stderr
+    assert "Traceback" not in done.stderr

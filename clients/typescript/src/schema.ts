@@ -1648,9 +1648,13 @@ export interface components {
             /** @description The conversation; its turns are the messages */
             session_id: string;
             /** @description Messages in their order, each with role and content */
-            messages: {
+            messages: ({
+                /** @enum {unknown} */
+                role?: "user" | "human" | "HumanMessageChunk" | "assistant" | "ai" | "AIMessageChunk" | "model" | "system" | "developer" | "SystemMessageChunk" | "tool" | "function" | "ToolMessageChunk" | "FunctionMessageChunk";
+                content?: string | unknown[] | null;
+            } & {
                 [key: string]: unknown;
-            }[];
+            })[];
         };
         /** @description A namespace by its name. */
         Namespace: {

@@ -47,6 +47,7 @@ def hook(
     from fivefold.hooks.agents import agent_named
     from fivefold.hooks.state import default_state
 
+    manage.check_system()
     if (agent, action) == (RETRY, ""):
         options.show(manage.retry(default_state()), _tell)
         return

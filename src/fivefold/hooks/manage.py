@@ -273,12 +273,13 @@ class HookStatus(Value):
 def check_system() -> None:
     """Refuse a system that lacks what the hooks need."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "fork"):
-        raise InvalidInput("hooks need Unix sockets and fork, which this system does not have")
+        raise InvalidInput(
+            "hooks need Unix sockets and fork, which this system does not have; use them in WSL, or fivefold mcp"
+        )
 
 
 def install(agent: Agent, file: Path, state: State, store: str | None, *, dry_run: bool = False) -> FileChange:
     """Add the hooks to the agent's configuration; all agents of a user share the settings and the store."""
-    check_system()
     known = state.settings()
     settings = known if store is None else replace(known, store=store)
     change = installation(agent, file, state.folder)
@@ -304,7 +305,6 @@ def retry(state: State) -> Drain:
     from fivefold.engine import store as open_store  # the other actions need no engine, which takes time to load
     from fivefold.hooks.writer import SpoolWriter
 
-    check_system()
     state.create()
     with open_store(state.settings().store) as store:
         return SpoolWriter(state, store.namespace, partial(log, state)).drain()

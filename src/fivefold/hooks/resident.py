@@ -6,7 +6,6 @@ not wait for it: the first prompts may go without an answer.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -68,6 +67,8 @@ class Resident:
 
     def _locked(self, file: int) -> bool:
         """True if this process got the lock. It waits a little for a process that is just ending."""
+        import fcntl  # which Windows lacks
+
         end = time.monotonic() + LOCK_WAIT_S
         while time.monotonic() < end:
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -154,6 +153,8 @@ def default_state() -> State:
 @contextmanager
 def sole(folder: Path) -> Iterator[None]:
     """Wait until no other process works in a folder, and be the one that does."""
+    import fcntl  # which Windows lacks
+
     number = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(number, fcntl.LOCK_EX)

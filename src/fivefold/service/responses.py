@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import Field
+from pydantic.config import JsonDict
 
+from fivefold.service.limits import Limits
 from fivefold.values.access import Role
 from fivefold.values.fields import Between, Chars, FieldSpec, Items, declared
 from fivefold.values.memory import Memory
@@ -148,12 +150,14 @@ AS_MANY_AS_FIT = "Maximum number of memories; default: as many as fit"
 def described(spec: FieldSpec, *, description: str = "", high: bool = True) -> Any:
     """The range and the description of a field; without `high` the server's own limit bounds the number."""
     entries = spec.max_length if get_origin(spec.type) is tuple else None
+    own: JsonDict = {} if high else {"maximum": Limits().k}
     return Field(
         ge=spec.low,
         le=spec.high if high else None,
         max_length=entries,
         fail_fast=True if entries else None,
         description=description or spec.description,
+        json_schema_extra=own,
     )
 
 

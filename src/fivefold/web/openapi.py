@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.problems import KINDS, Problem
 from fivefold.service.responses import Health, Readiness
 from fivefold.service.write_queue import QueuedWrite
@@ -150,6 +151,9 @@ def _components(document: Json) -> None:
         schemas.pop(unused, None)
     others = [item.other for item in OPERATIONS.values() if item.other is not None]
     schemas |= definitions(*answers.values(), *others, Problem, Health, Readiness, ref=REF)
+    for schema in schemas.values():
+        if "overrides" in schema.get("properties", ()):
+            schema["properties"]["recipe"]["enum"] = list(known_recipes())
     settings = schemas["Settings"]["properties"]
     schemas["SettingsChanges"] = {
         "type": "object",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import cast
+from typing import cast, get_args
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.records import NewEdge
-from fivefold.values.entities import EDGE_KINDS, Edge, EdgeKind, Entity, Mention
+from fivefold.values.entities import EDGE_KINDS, Edge, EdgeKind, Entity, EntityKind, Mention
 from fivefold.values.memory import Memory
 from fivefold.values.reports import MAX_PLACE, Page, page_of, read_cursor
 from fivefold.values.times import as_utc, to_micros
-from fivefold.values.validate import checked_limit, checked_name, checked_text
+from fivefold.values.validate import checked_choice, checked_limit, checked_name, checked_text
 
 
 class Graph:
@@ -74,12 +74,11 @@ class Graph:
         """Add an entity, or return the existing one of that name; it stays even if no memory mentions it."""
         name = checked_name(name, "an entity's name")
         others = [checked_name(alias, "an alias") for alias in aliases]
-        if kind not in ("person", "name", "identifier", "topic"):
-            raise InvalidInput(f"{kind!r} is unknown; it is one of person, name, identifier, topic", field="kind")
+        known_kind: EntityKind = checked_choice(kind, get_args(EntityKind), "kind")
         known = next((item for item in self.entities(name) if folded(item.name) == folded(name)), None)
         with self._namespace.transaction() as txn:
             if known is None:
-                key = txn.entities.add(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
+                key = txn.entities.add(Mention(name, known_kind), by_hand=True)
             else:
                 key = known.id
                 txn.entities.rename(key, known.name)  # it is there by hand now

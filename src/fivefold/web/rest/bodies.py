@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
+from pydantic.config import JsonDict
+from pydantic.types import JsonValue
 
 from fivefold.retrieval.plan import REQUEST_FIELDS
 from fivefold.service.limits import Limits
 from fivefold.service.responses import AS_MANY_AS_FIT, Moment, Name, Text, annotations_of, described
 from fivefold.values.entities import EdgeKind, EntityKind
-from fivefold.values.filters import MAX_FILTER
-from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, RecordChanges
+from fivefold.values.filters import MAX_FILTER, STATES, TIMES
+from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, Kind, Origin, RecordChanges, Type
 from fivefold.values.recall_trace import Effort
 from fivefold.values.validate import MAX_K, MAX_TOKENS
+from fivefold.writing.messages import ROLES
 
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
 PageLimit = Annotated[
     int, Field(ge=1, json_schema_extra={"maximum": Limits().page}, description="Maximum number of entries on a page")
 ]
-FilterText = Annotated[str, Field(max_length=MAX_FILTER)]
+_WORD = r'(?:"(?:[^"\\\u0000-\u001f]|\\["\\])*[0-9A-Za-z]"|[0-9A-Za-z][^\s,"\u0000-\u001f\u007f-\u009f]*)'
+_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+_CONDITIONS = (
+    *(f"{name}:(?:{'|'.join(get_args(kind))})" for name, kind in (("type", Type), ("kind", Kind), ("origin", Origin))),
+    f"(?:speaker|session|tag):{_WORD}(?:,{_WORD})*",
+    f"text:{_WORD}",
+    f"(?:{'|'.join(STATES)}):(?:yes|no)",
+    f"(?:{'|'.join(TIMES)}):{_DAY}(?:T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z)?",
+    rf"meta\.[0-9A-Za-z_.]*[0-9A-Za-z](?::|>=|<=|>|<){_WORD}",
+)
+_FILTER = rf"^\s*(?:(?:{'|'.join(_CONDITIONS)})(?:\s+|$))*$"
+"""The usual forms of a filter, for schemas; no pattern can say that a field comes once."""
+FilterText = Annotated[str, Field(max_length=MAX_FILTER, json_schema_extra={"pattern": _FILTER})]
 
 CHANGEABLE = RecordChanges.__annotations__
 """Fields of a memory that may change once it is stored."""
+
+
+def whole_numbers(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with 3.0 as 3, since JSON does not tell them apart."""
+    return {
+        name: int(value) if type(value) is float and value.is_integer() else value for name, value in fields.items()
+    }
+
+
+def _one_of(*names: str, alone: bool = False) -> ConfigDict:
+    """A schema whose body has one of these fields, not null; with `alone`, only one of them."""
+    null: JsonDict = {"type": "null"}
+    choices: list[JsonValue] = []
+    for name in names:
+        others = {other: null for other in names if alone and other != name}
+        choices.append({"required": [name], "properties": {name: {"not": null}, **others}})
+    return ConfigDict(json_schema_extra={"anyOf": choices})
 
 
 class Body(BaseModel):
@@ -36,6 +68,7 @@ class Body(BaseModel):
     def _first_unknown(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        data = whole_numbers(data)
         unknown = next((name for name in data if name not in cls.model_fields), None)
         return data if unknown is None else {name: data[name] for name in (*cls.model_fields, unknown) if name in data}
 
@@ -53,6 +86,7 @@ class RecordFields(Body):
 class RecordBody(RecordFields):
     """A record: what to remember. Only `content` is needed, or a user's and an assistant's text."""
 
+    model_config = _one_of("content", "user_text", "assistant_text")
     __annotations__ = annotations_of(RECORD_FIELDS.values())
 
 
@@ -81,11 +115,22 @@ class Batch(Body):
 _RECORDS = TypeAdapter(Annotated[list[RecordBody], Field(fail_fast=True)])
 
 
+Message = Annotated[
+    dict[str, Any],
+    Field(
+        json_schema_extra={
+            "anyOf": [{"required": ["role"]}, {"required": ["type"]}],
+            "properties": {"role": {"enum": list(ROLES)}, "content": {"type": ["string", "array", "null"]}},
+        }
+    ),
+]
+
+
 class MessagesBody(Body):
     """The messages of a conversation, as OpenAI, Anthropic and LangChain send them."""
 
     session_id: Name = Field(description="The conversation; its turns are the messages")
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1, fail_fast=True)] = Field(
+    messages: Annotated[list[Message], Field(min_length=1, fail_fast=True)] = Field(
         description="Messages in their order, each with role and content"
     )
 
@@ -171,6 +216,8 @@ class FeedbackBody(Body):
 class Decision(Body):
     """Approves or rejects records in quarantine: those with these ids, or all that pass a filter."""
 
+    model_config = _one_of("ids", "filter", alone=True)
+
     ids: Names | None = Field(None, description="Ids of the records")
     filter: FilterText | None = Field(None, description="A filter such as speaker:ci-bot; empty for all of them")
 
@@ -185,6 +232,8 @@ class EntityBody(Body):
 
 class EntityChanges(Body):
     """A new name, or one more."""
+
+    model_config = _one_of("name", "alias", alone=True)
 
     name: Name | None = Field(None, description="The new name; the old one stays as an alias")
     alias: Name | None = Field(None, description="One more name for it")

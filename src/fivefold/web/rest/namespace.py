@@ -37,7 +37,7 @@ from fivefold.values.validate import MAX_CONTENT
 from fivefold.version import VERSION
 from fivefold.web.auth import service_of
 from fivefold.web.connections import LINES, export_of
-from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, SplitBody
+from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, SplitBody, whole_numbers
 from fivefold.web.rest.operations import Current, ValueResponse, operation
 from fivefold.web.rest.recalls import Paging
 
@@ -62,7 +62,7 @@ def get_settings(action: Current) -> Settings:
 @namespaces_operation("PATCH /settings", "admin", "configure", body={"timezone": "Europe/London", "recent_turns": 4})
 def change_settings(action: Current, body: Annotated[dict[str, Any], Body()]) -> Settings:
     """Change settings; null restores a default."""
-    return action.engine.configure(**body)
+    return action.engine.configure(**whole_numbers(body))
 
 
 @namespaces_operation("GET /stats", "reader", "stats")
