@@ -1704,6 +1704,16 @@ export interface components {
             end: number;
             words: components["schemas"]["WordMatch"][];
         };
+        /** @description The figures of one day, or of a week that begins on Monday; days are those of UTC. */
+        Period: {
+            /** Format: date-time */
+            start: string;
+            days: number;
+            memories: number;
+            recalls: number;
+            found: number | null;
+            ms: number | null;
+        };
         /** @description The steps of a recall, before it runs. */
         Plan: {
             recipe: string;
@@ -2244,6 +2254,7 @@ export interface components {
                 [key: string]: unknown;
             };
             quarantined: number;
+            periods: components["schemas"]["Period"][];
         };
         /** @description The change that one later stage made to a candidate's score. */
         Step: {

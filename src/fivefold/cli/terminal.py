@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -35,7 +36,7 @@ from fivefold.values.memory import WAYS, Memory
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
-from fivefold.values.reports import Link, Page, Report, Stats
+from fivefold.values.reports import Link, Page, Report, Stats, series_of
 from fivefold.values.times import in_zone
 from fivefold.values.validate import shorten, shown_name
 
@@ -151,6 +152,14 @@ def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str])
         again = ", indexed again" if drift.reindexed else ""
         rows["drift"] = f"{drift.lexemes:,} lexemes, {alike}{again}; looked at {day(drift.checked_at)}"
     rows["graph"] = figures.graph_expectation
+    rows.pop("periods", None)
+    if periods := figures.periods:
+        first, last = (f"{each.start:%Y-%m-%d}" for each in (periods[0], periods[-1]))
+        rows["over time"] = f"by {'day' if periods[0].days == 1 else 'week'}, {first} to {last}"
+    for series in series_of(figures.periods):
+        if any(series.heights):
+            bars = "".join(BARS[math.ceil(height * (len(BARS) - 1))] for height in series.heights)
+            rows[series.title.lower()] = f"{bars} {series.summary}"
     rows |= learned
     rows["namespaces"] = ", ".join(namespaces)
     table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
@@ -189,6 +198,9 @@ def _cell(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
+
+BARS = " ▁▂▃▄▅▆▇█"
+"""The columns of a plot of one line, from nothing to the largest value."""
 
 # How a recall, a plan, a question and a context look in a terminal.
 

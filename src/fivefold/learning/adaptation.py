@@ -360,7 +360,8 @@ def _days(days: float) -> str:
 
 def log_entry(recall: Recall) -> LoggedRecall:
     """The entry that the log stores for a recall."""
-    signals = weight_signals(recall)
+    judged = {} if recall.chance is None else {"found": recall.found}
+    signals = {**judged, "ms": round(sum(timing.ms for timing in recall.timings), 1), **(weight_signals(recall) or {})}
     return LoggedRecall(
         id=recall.id,
         namespace=recall.namespace,
@@ -369,7 +370,7 @@ def log_entry(recall: Recall) -> LoggedRecall:
         question=recall.query.text,
         returned=[ReturnedHit(hit.memory.id, hit.rank, round(hit.score, 6)) for hit in recall.hits],
         features=pack_features(recall),
-        signals=None if signals is None else json.dumps(signals, ensure_ascii=False, separators=(",", ":")),
+        signals=json.dumps(signals, ensure_ascii=False, separators=(",", ":")),
     )
 
 

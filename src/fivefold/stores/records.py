@@ -213,7 +213,7 @@ class LoggedRecall:
     returned: Sequence[ReturnedHit]
     features: bytes
     signals: str | None
-    """JSON, or None if the recipe predicts no weights."""
+    """JSON: if an answer was found, the time in milliseconds, and the weights if the recipe predicts them."""
 
 
 @dataclass(frozen=True, slots=True)

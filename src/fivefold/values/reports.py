@@ -6,14 +6,16 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Generic, Literal, TypeVar, get_args, overload
+from statistics import median
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args, overload
 
 from fivefold.errors import InvalidInput
 from fivefold.values.filters import Filter
 from fivefold.values.serialize import Value
+from fivefold.values.times import EPOCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,86 @@ class Drift(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Period(Value):
+    """The figures of one day, or of a week that begins on Monday; days are those of UTC."""
+
+    start: datetime
+    days: int
+    memories: int
+    """Memories written."""
+    recalls: int
+    found: float | None
+    """The share of the recalls that found an answer; None if none of them judged that."""
+    ms: float | None
+    """The median time of a recall in milliseconds; None without one."""
+
+
+MAX_DAYS, MAX_WEEKS = 31, 26
+"""Figures are by day if they span so many days at most, else by week, for the last weeks."""
+
+
+def periods_of(
+    written: Mapping[int, int], recalls: Iterable[tuple[int, bool | None, float | None]]
+) -> tuple[Period, ...]:
+    """The figures over time, from the memories written on each day and from the recalls; days count from 1970 on."""
+    asked: dict[int, list[tuple[bool | None, float | None]]] = {}
+    for day, *recall in recalls:
+        asked.setdefault(day, []).append((recall[0], recall[1]))
+    known = sorted(written.keys() | asked.keys())
+    if not known:
+        return ()
+    length, monday = (1, 0) if known[-1] - known[0] < MAX_DAYS else (7, 3)
+    first, last = ((day + monday) // length for day in (known[0], known[-1]))
+    periods = []
+    for number in range(max(first, last - (MAX_DAYS if length == 1 else MAX_WEEKS) + 1), last + 1):
+        days = range(number * length - monday, (number + 1) * length - monday)
+        here = [recall for day in days for recall in asked.get(day, ())]
+        found = [each for each, _ in here if each is not None]
+        times = [ms for _, ms in here if ms is not None]
+        periods.append(
+            Period(
+                start=EPOCH + timedelta(days=days[0]),
+                days=length,
+                memories=sum(written.get(day, 0) for day in days),
+                recalls=len(here),
+                found=sum(found) / len(found) if found else None,
+                ms=round(median(times), 1) if times else None,
+            )
+        )
+    return tuple(periods)
+
+
+class Series(NamedTuple):
+    """One figure over time, as a page and a terminal show it."""
+
+    title: str
+    texts: tuple[str, ...]
+    """The value of each period; a dash if it has none."""
+    heights: tuple[float, ...]
+    """The value of each period as a share of the largest."""
+    summary: str
+    """The sum of counts; of other figures the mean, weighted by recalls."""
+
+
+def series_of(periods: Sequence[Period]) -> tuple[Series, ...]:
+    def series(title: str, form: str, values: Sequence[float | None], most: float = 0.0) -> Series:
+        weights = [1 if form == "{:,}" else period.recalls for period in periods]
+        known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+        total = sum(value * weight for value, weight in known) if known else None
+        whole = total if form == "{:,}" or total is None else total / (sum(weight for _, weight in known) or 1)
+        texts = [form.format(value) if value is not None else "–" for value in (*values, whole)]
+        most = most or max([1, *(value for value, _ in known)])
+        return Series(title, tuple(texts[:-1]), tuple((value or 0) / most for value in values), texts[-1])
+
+    return (
+        series("Memories written", "{:,}", [each.memories for each in periods]),
+        series("Recalls made", "{:,}", [each.recalls for each in periods]),
+        series("Share found", "{:.0%}", [each.found for each in periods], most=1),
+        series("Recall time", "{:,.0f} ms", [each.ms for each in periods]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Value):
     """The contents of a namespace."""
 
@@ -118,6 +200,8 @@ class Stats(Value):
     """The settings that the namespace has changed; all else is at its default."""
     quarantined: int = 0
     """Records that wait for approval."""
+    periods: tuple[Period, ...] = ()
+    """The figures over time, oldest first, up to the last day with a memory or a recall."""
 
     @property
     def graph_expectation(self) -> str:

@@ -80,6 +80,22 @@ def test_every_line_of_each_section_leads_to_its_source(store: Path) -> None:
         assert ">source</a>" in line
 
 
+def test_figures_over_time_are_drawn_and_can_be_read(store: Path) -> None:
+    with pages(store) as client:
+        text = part(shown(client), "figures")
+        count = client.get("/v1/namespaces/default/stats").json()["periods"][0]["memories"]
+    labels = re.findall(r'aria-label="([^"]+)"', text)
+    assert [label.partition(",")[0] for label in labels] == [
+        "Memories written",
+        "Recalls made",
+        "Share found",
+        "Recall time",
+    ]
+    assert labels[0].endswith(f"oldest first: {count}")
+    assert labels[2].endswith("oldest first: –"), "nothing was asked"
+    assert text.count("<title>") == 1
+
+
 def test_a_line_is_corrected_where_it_is_seen_and_the_correction_is_undone(store: Path) -> None:
     form = {"line": "I live in Leeds, at 14 Chapel Rise", "to": "I live in Bristol", "back": "/overview"}
     with pages(store) as client:

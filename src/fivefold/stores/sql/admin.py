@@ -16,8 +16,10 @@ from fivefold.stores.sql.scope import Scope, Transaction
 from fivefold.stores.sql.search import SearchReader
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
 from fivefold.values.access import AuditEntry, Key
-from fivefold.values.reports import Drift, Stats
+from fivefold.values.reports import Drift, Period, Stats, periods_of
 from fivefold.values.times import from_micros, to_micros
+
+DAY_US = 86_400_000_000
 
 
 class NamespaceSettings:
@@ -70,6 +72,22 @@ class AdminReader(NamespaceSettings):
             drift=drift,
             settings=self.settings(),
             quarantined=self._scope.count("quarantine WHERE namespace = :ns"),
+            periods=self._periods(),
+        )
+
+    def _periods(self) -> tuple[Period, ...]:
+        """The figures over time; memories without their session memories."""
+        written = self._scope.rows(
+            f"SELECT created_at / {DAY_US}, count(*) FROM memories "
+            "WHERE namespace = :ns AND kind <> 'session' GROUP BY 1"
+        )
+        recalls = (
+            (int(at) // DAY_US, json.loads(signals or "{}"))
+            for at, signals in self._scope.rows("SELECT at, signals FROM recalls WHERE namespace = :ns")
+        )
+        return periods_of(
+            {int(day): int(count) for day, count in written},
+            ((day, logged.get("found"), logged.get("ms")) for day, logged in recalls),
         )
 
     def _groups(self, column: str) -> dict[str, int]:

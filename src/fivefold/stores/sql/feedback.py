@@ -200,7 +200,8 @@ class FeedbackReader:
         if not text:
             sql = "SELECT signals FROM recalls WHERE namespace = :ns AND id = :id"
             text = self._scope.value(sql, id=recall_id)
-        return None if text is None else dict(json.loads(text))
+        logged: dict[str, Any] = json.loads(text or "{}")
+        return logged if "weights" in logged else None
 
 
 class FeedbackWriter:

@@ -14,6 +14,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.service.session import Session
 from fivefold.values.entities import Entity
 from fivefold.values.known import Fact, Profile
+from fivefold.values.reports import series_of
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.memories import add_change, day_of, memory_page, return_to
 from fivefold.web.inspector.rendering import PageSession, address, confirmation, page
@@ -71,6 +72,7 @@ def overview(
         request,
         "overview.html",
         stats=stats,
+        series=series_of(stats.periods),
         profile=profile,
         agenda=agenda,
         changes=[
