@@ -117,8 +117,8 @@ def periods_of(
 ) -> tuple[Period, ...]:
     """The figures over time, from the memories written on each day and from the recalls; days count from 1970 on."""
     asked: dict[int, list[tuple[bool | None, float | None]]] = {}
-    for day, *recall in recalls:
-        asked.setdefault(day, []).append((recall[0], recall[1]))
+    for day, answered, took in recalls:
+        asked.setdefault(day, []).append((answered, took))
     known = sorted(written.keys() | asked.keys())
     if not known:
         return ()

@@ -162,7 +162,7 @@ def test_an_entity_with_many_neighbours_has_a_readable_picture(browser_page: Pag
     cells = rows.locator("td:first-child, td:nth-child(3)").all_inner_texts()
     cells += browser_page.locator("[aria-labelledby=relations-title] .names bdi").all_inner_texts()
     neighbours = {cell.strip() for cell in cells} - {"Daniel"}
-    more = "{} more are not drawn; the list below has them."
+    more = "{} more are not drawn; the list has them."
     expect(browser_page.locator("[data-left-out]")).to_have_text(more.format(len(neighbours) - 19))
     browser_page.set_viewport_size({"width": 390, "height": 844})
     expect(nodes).to_have_count(9)

@@ -162,7 +162,7 @@ function draw(figure, whole, off) {
       for (const [event, on] of [["mouseenter", true], ["focus", true], ["mouseleave", false], ["blur", false]])
         link.addEventListener(event, () => line.classList.toggle("near", on));
   });
-  figure.querySelector("[data-left-out]").textContent = left ? `${left} more ${left === 1 ? "is" : "are"} not drawn; the list below has them.` : "";
+  figure.querySelector("[data-left-out]").textContent = left ? `${left} more ${left === 1 ? "is" : "are"} not drawn; the list has them.` : "";
 }
 
 for (const figure of document.querySelectorAll("[data-graph]")) {
