@@ -46,7 +46,6 @@ SETTING_UP = (
     "make ",
     "pip install ",
     ". .venv/",
-    "fivefold train weights",
     "python -m training.",
     "fivefold db distribute",
     "fivefold db rebalance",

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import fivefold
-from fivefold.cli.learn import TRAINING_PACKAGES
 from tests.support import shell
 from tests.support.shell import RECORDS, Small
 from tests.support.warm_commands import warm_commands
-
-collect_ignore = [] if all(map(find_spec, TRAINING_PACKAGES)) else ["test_train_weights.py"]
-"""Training needs the extra `train`. Without it its tests are not collected, rather than skipped."""
 
 
 @pytest.fixture(scope="session")

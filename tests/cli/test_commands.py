@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import fivefold
 from fivefold.cli.app import command_tree
-from tests.support.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
+from tests.support.shell import ARGS, NEEDS_SERVER, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def test_the_docs_show_the_command_in_use(name: str) -> None:
     assert re.search(rf"```(?:sh|text)\n(.*\n)*?(.*(?:\| |=\S+ ))?fivefold {name}\b", section(name))
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH - NEEDS_SERVER - RUNS_ON))
+@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_SERVER - RUNS_ON))
 def test_json_has_the_documented_keys(name: str, small: Small, command: Command) -> None:
     where = [] if name in STORELESS else ["--store", small.path]
     ran = command(*small.args(name), *where, "--json")

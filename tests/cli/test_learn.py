@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.cli.learn import TRAINING_PACKAGES, checkout, lines
-from fivefold.errors import MissingExtra, NotFound
+from fivefold.cli.learn import lines
 from fivefold.learning.adaptation import NONE, Adaptation
 from fivefold.learning.reranker import NEVER
 from fivefold.learning.training import LearnedFromUse
@@ -80,30 +78,6 @@ def test_weights_for_vectors_the_model_does_not_know_fall_back(
     assert shown["weights"] == {"similarity": 0.6, "recency": 0.25, "frequency": 0.15}
     assert shown["fallback"] is True
     assert re.match(r"none: the weight model \S+ was made for \S+, not for wordllama@", shown["model"])
-
-
-def test_training_the_weights_without_its_packages_says_how_to_get_them(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in TRAINING_PACKAGES:
-        monkeypatch.setitem(sys.modules, name, None)
-    ran = command("train", "weights")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.endswith("pip install 'fivefold[train]'\n")
-    assert command("train", "weights", "--json").json["error"]["type"] == "MissingExtra"
-
-
-def test_an_installed_package_says_where_the_training_code_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(fivefold, "__file__", str(tmp_path / "lib" / "fivefold" / "__init__.py"))
-    with pytest.raises(NotFound, match="run this in a checkout of fivefold"):
-        checkout()
-    code = tmp_path / "training" / "weights" / "train.py"
-    code.parent.mkdir(parents=True)
-    code.touch()
-    monkeypatch.setitem(sys.modules, TRAINING_PACKAGES[0], None)
-    with pytest.raises(MissingExtra):
-        checkout()
 
 
 def test_a_reranker_is_trained_shown_and_forgotten(used: str, command: Command) -> None:

@@ -72,7 +72,6 @@ ARGS: dict[str, list[str]] = {
     "namespaces list": [],
     "namespaces delete": ["default", "--yes"],
     "weights": ["what is my badge ID?"],
-    "train weights": ["--embedder", "wordllama", "--epochs", "1", "--out", "{folder}/weights.bin"],
     "train reranker": [],
     "train reset": [],
     "doctor": [],
@@ -111,13 +110,8 @@ UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE
 STORELESS = {
     name
     for name in ARGS
-    if name.startswith(
-        ("bench ", "evaluate", "hook", "recipes ", "weights", "train weights", "migrate", "restore", "sync")
-    )
+    if name.startswith(("bench ", "evaluate", "hook", "recipes ", "weights", "migrate", "restore", "sync"))
 }
-NEEDS_TORCH = {"train weights"}
-"""Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
-
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 

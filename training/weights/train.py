@@ -90,10 +90,11 @@ def main() -> None:
     options.add_argument("--embedder", default=DEFAULT, help="whose vectors the model will read")
     options.add_argument("--out", type=Path, default=SHIPPED, help="where the binary goes")
     options.add_argument("--seed", type=int, default=SEED)
+    options.add_argument("--epochs", type=int, default=EPOCHS, help="rounds over the queries")
     options.add_argument("--threads", type=int, default=2)
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
-    found = train(chosen.embedder, chosen.out, seed=chosen.seed)
+    found = train(chosen.embedder, chosen.out, seed=chosen.seed, epochs=chosen.epochs)
     print_table(found)
     print(f"written: {chosen.out} ({chosen.out.stat().st_size:,} bytes)")
 
