@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
@@ -32,22 +33,29 @@ def get(id: MemoryArgument, space: SpaceOptions) -> None:
     space.show(memory, draw)
 
 
-@app.command("list")
-def list_(
-    session: Annotated[str | None, typer.Option("--session", help="Only this conversation")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind: turn, note or session")] = None,
-    type: Annotated[str | None, typer.Option("--type", help="Only this type: fact, preference, event, …")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only memories with this tag")] = None,
-    speaker: Annotated[str | None, typer.Option("--speaker", help="Only memories of this speaker")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Only memories with all of these words")] = None,
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Conditions for the memories of a list."""
+
+    session_id: Annotated[str | None, typer.Option("--session", help="Only this conversation")] = None
+    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind: turn, note or session")] = None
+    type: Annotated[str | None, typer.Option("--type", help="Only this type: fact, preference, event, …")] = None
+    tag: Annotated[str | None, typer.Option("--tag", help="Only memories with this tag")] = None
+    speaker: Annotated[str | None, typer.Option("--speaker", help="Only memories of this speaker")] = None
+    text: Annotated[str | None, typer.Option("--text", help="Only memories with all of these words")] = None
     superseded: Annotated[
         bool | None, typer.Option("--superseded/--current", help="Only replaced memories, or only the others")
-    ] = None,
-    since: Annotated[str | None, typer.Option("--since", help="Only from this time on, ISO 8601")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Only before this time, ISO 8601")] = None,
+    ] = None
+    since: Annotated[str | None, typer.Option("--since", help="Only from this time on, ISO 8601")] = None
+    until: Annotated[str | None, typer.Option("--until", help="Only before this time, ISO 8601")] = None
     filter: Annotated[
         str | None, typer.Option("--filter", help="More conditions, as in: tag:work,home meta.price>=10")
-    ] = None,
+    ] = None
+
+
+@app.command("list")
+def list_(
+    conditions: ListOptions,
     limit: LimitOption = 20,
     cursor: CursorOption = None,
     full: FullOption = False,
@@ -56,20 +64,7 @@ def list_(
 ) -> None:
     """List memories, latest first."""
     with space.reading() as engine:
-        memories = engine.memories(
-            kind=kind,  # type: ignore[arg-type]
-            type=type,  # type: ignore[arg-type]
-            speaker=speaker,
-            session_id=session,
-            tag=tag,
-            text=text,
-            superseded=superseded,
-            since=since,
-            until=until,
-            filter=filter,
-            cursor=cursor,
-            limit=limit,
-        )
+        memories = engine.memories(**asdict(conditions), cursor=cursor, limit=limit)
     space.show(memories, lambda page: terminal.memories(page, full))
 
 
