@@ -101,6 +101,23 @@ def test_an_agenda_follows_what_moved_and_leaves_out_what_is_cancelled(mem: Engi
     assert mem.agenda(NOW, "2026-04-01").facts == tuple(fact for fact in agenda if fact.repeats)
 
 
+def test_a_block_of_facts_quotes_the_clause_that_tells(tmp_path: Path) -> None:
+    long = (
+        "We spent all of Sunday in the shed and sang, the bike is a Kona Sutra in blue, and then it rained till dark."
+    )
+    with fivefold.open(tmp_path / "m.db") as mem:
+        mem.remember("I clean my bike on Sundays.")
+        mem.remember(long)
+        mem.remember_many([f"Ride number {number} on the bike went to the mill near Ely." for number in range(9)])
+        block, quotes = (
+            mem.context("which bike is it, a Kona?", token_budget=130, style=s) for s in ("facts", "quotes")
+        )
+    texts = [source.content for source in block.sources]
+    assert len(texts) >= len(quotes.sources)
+    assert [text for text in texts if "Kona Sutra in blue" in text]
+    assert long not in texts
+
+
 OFF = (
     ("The pottery workshop", "We decided against the pottery workshop."),
     ("The Belgrade concert", "I sold my ticket for the Belgrade concert."),

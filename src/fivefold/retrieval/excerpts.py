@@ -7,8 +7,9 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 from itertools import pairwise
 
+from fivefold.retrieval.stages.selection import words_of
 from fivefold.text.calendar_words import NOT_IN_ORDINAL
-from fivefold.text.lexemes import lexemes, text_cache
+from fivefold.text.lexemes import text_cache
 from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.vectors import Span
 
@@ -30,12 +31,17 @@ CLEAR_VALUE = 2 * WORD_VALUE
 FOLLOWS_ON = 40
 """A sentence with fewer characters mostly needs the one before it."""
 
+MIN_CLAUSE = 24
+"""Characters of a clause of a sentence."""
+
 MAX_READ = 40_000
 """Characters of a memory whose sentences are compared with the question; the rest of a longer one is not read."""
 
 ELLIPSIS = "…"
 
 _END = re.compile(rf"[.!?]{NOT_IN_ORDINAL}[\"'”’)\]]*\s+|[。！？][」』”’）]*\s*|\n+")
+_CLAUSE_END = re.compile(r"[,;:]\s+|\s[–—-]\s|\s(?=(?:and|but|because|so|which|who|while|though|when|where)\s)")
+_TELLING = re.compile(r"\d+|(?<![.!?] )(?<!^)\b[A-ZÀ-Þ]\w+")
 _REFERS_BACK = re.compile(
     r"\s*(?:it|this|that|these|those|he|she|they|them|yes|no|so|then|but|and|also)\b", re.IGNORECASE
 )
@@ -66,10 +72,16 @@ def _joined_edges(edges: Sequence[int], content: str) -> list[int]:
     return [*(joined[:-1] if len(joined) > 1 else joined), edges[-1]]
 
 
-@text_cache(512)
-def _sentence_words(content: str) -> list[frozenset[str]]:
-    """The lexemes of each sentence."""
-    return [frozenset(lexemes(content[start:end])) for start, end in sentence_spans(content)]
+def _clauses(content: str) -> list[Span]:
+    """The clauses of its sentences; a short one belongs to the one before it."""
+    spans: list[Span] = []
+    for start, end in sentence_spans(content):
+        edges = [start]
+        for found in _CLAUSE_END.finditer(content, start, end):
+            if found.end() - edges[-1] >= MIN_CLAUSE <= end - found.end():
+                edges.append(found.end())
+        spans += pairwise([*edges, end])
+    return spans
 
 
 def excerpt(content: str, match: PassageMatch | None, asked: Set[str], length: int) -> str:
@@ -80,9 +92,11 @@ def excerpt(content: str, match: PassageMatch | None, asked: Set[str], length: i
 class Excerpts:
     """The excerpts of one memory, of any length; its sentences are compared with the question once."""
 
-    def __init__(self, content: str, match: PassageMatch | None = None, asked: Set[str] = frozenset()) -> None:
+    def __init__(
+        self, content: str, match: PassageMatch | None = None, asked: Set[str] = frozenset(), brief: bool = False
+    ) -> None:
         self.content: str = content
-        self._match, self._asked = match, asked
+        self._match, self._asked, self._brief = match, asked, brief
 
     def text(self, length: int, fill: bool = False) -> str:
         """At most about `length` characters: the sentences that matter most in their order, an ellipsis for each gap.
@@ -92,10 +106,10 @@ class Excerpts:
         """
         if len(self.content) <= length:
             return self.content
-        best, *others = self._by_need
+        best, *others = self._by_need if fill or not self._brief else self._by_need[: self._needed]
         room = length - _size(best)
         if room < 0:
-            return _joined(self.content, [self._cut(best, length)])
+            return self._joined([self._cut(best, length)])
         chosen, left = [best], list[Span]()
         for span in others:
             if _size(span) <= room:
@@ -105,7 +119,7 @@ class Excerpts:
                 left.append(span)
         if fill and left and room >= MIN_SENTENCE:
             chosen.append(self._cut(left[0], room))
-        return _joined(self.content, sorted(chosen))
+        return self._joined(sorted(chosen))
 
     @cached_property
     def _by_need(self) -> list[Span]:
@@ -119,8 +133,9 @@ class Excerpts:
         refers = _size(spans[best]) < FOLLOWS_ON or _REFERS_BACK.match(self.content, spans[best][0]) is not None
         before = [best - 1] if refers and best > 0 else []
         beside = sorted(range(len(spans)), key=lambda i: (abs(i - best), i))
-        needed = dict.fromkeys([best, *before, *(i for i in order if values[i] >= 1.0), *beside])
-        return [spans[i] for i in needed]
+        matter = dict.fromkeys([best, *before, *(i for i in order if values[i] >= 1.0)])
+        self._needed = len(matter)
+        return [spans[i] for i in dict.fromkeys([*matter, *beside])]
 
     @cached_property
     def _read(self) -> tuple[int, str]:
@@ -133,7 +148,7 @@ class Excerpts:
     @cached_property
     def _spans(self) -> list[Span]:
         offset, text = self._read
-        spans = [(offset + start, offset + end) for start, end in sentence_spans(text)]
+        spans = [(offset + start, offset + end) for start, end in (_clauses if self._brief else sentence_spans)(text)]
         return spans or [(0, min(MAX_SENTENCE, len(self.content)))]
 
     @cached_property
@@ -141,8 +156,10 @@ class Excerpts:
         """The value of each sentence: by the words of the question that it has or that late interaction met in it."""
         values = [0.0] * len(self._spans)
         if self._asked:
-            for i, words in enumerate(_sentence_words(self._read[1])):
-                values[i] = WORD_VALUE * len(self._asked & words)
+            for i, (start, end) in enumerate(self._spans):
+                values[i] = WORD_VALUE * len(self._asked & words_of(self.content[start:end]))
+                if self._brief:
+                    values[i] += min(0.4, 0.2 * len(_TELLING.findall(self.content, start, end)))
         if (match := self._match) is None:
             return values
         best = max(values)
@@ -168,17 +185,22 @@ class Excerpts:
         within = end < span[1] and self.content[end - 1].isalnum() and self.content[end].isalnum()
         return start, space if within and space > start + length // 2 else end
 
+    def _joined(self, spans: Sequence[Span]) -> str:
+        """The texts of the spans, with an ellipsis for each gap before, between and after them.
+
+        A brief excerpt has none at its ends, unless one is inside a clause.
+        """
+        runs: list[Span] = []
+        for start, end in spans:  # those that follow each other without a gap are one
+            joined = runs.pop() if runs and runs[-1][1] == start else (start, end)
+            runs.append((joined[0], end))
+        text = f" {ELLIPSIS} ".join(self.content[start:end].strip() for start, end in runs)
+        whole = {edge for span in self._spans for edge in span} if self._brief else set()
+        first, last = runs[0][0], runs[-1][1]
+        before = f"{ELLIPSIS} " if first not in whole and self.content[:first].strip() else ""
+        after = f" {ELLIPSIS}" if last not in whole and self.content[last:].strip() else ""
+        return f"{before}{text.rstrip(',;:–—- ') if last in whole else text}{after}"
+
 
 def _size(span: Span) -> int:
     return span[1] - span[0]
-
-
-def _joined(content: str, spans: Sequence[Span]) -> str:
-    """The texts of the spans, with an ellipsis for each gap before, between and after them."""
-    runs: list[Span] = []
-    for start, end in spans:  # those that follow each other without a gap are one
-        joined = runs.pop() if runs and runs[-1][1] == start else (start, end)
-        runs.append((joined[0], end))
-    text = f" {ELLIPSIS} ".join(content[start:end].strip() for start, end in runs)
-    before = f"{ELLIPSIS} " if content[: runs[0][0]].strip() else ""
-    return f"{before}{text}{f' {ELLIPSIS}' if content[runs[-1][1] :].strip() else ''}"

@@ -250,7 +250,7 @@ def _choose(lines: Sequence[_Line], budget: int) -> list[_Line]:
     def take(candidates: Iterable[_Line], room: int) -> None:
         nonlocal used
         left = [
-            (-(line.value**SURE) / ((cost := _line_tokens(f"- {line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
+            (-(line.value**SURE) / ((cost := _line_tokens(f"{line.fact.text}\n")) + LINE_TOKENS), place, cost, line)
             for place, line in enumerate(candidates)
         ]
         heapify(left)

@@ -134,9 +134,9 @@ def compose(
     any_length, count = count, _count_once(count, budget)
     last = [_turn(turn, recall) for turn in recall.recent]
     seen = {item.memory.id for item in last}
-    ranked, repeats = _by_worth([hit for hit in recall if hit.memory.id not in seen], recall)
-    best, far = (ranked, []) if recall.found else (ranked[:unlikely], ranked[unlikely:])
     as_facts = check(style, BlockStyle, "style") == "facts"
+    ranked, repeats = _by_worth([hit for hit in recall if hit.memory.id not in seen], recall, as_facts)
+    best, far = (ranked, []) if recall.found else (ranked[:unlikely], ranked[unlikely:])
     if as_facts:
         best = [item for place, item in enumerate(best) if place == 0 or item.standing or _says_something(item.memory)]
     notice = NOT_FOUND if not recall.found and count(NOT_FOUND) <= budget else ""
@@ -164,14 +164,14 @@ def hits_for(budget: int) -> int:
     return max(MIN_HITS, min(MAX_HITS, budget // TOKENS_A_HIT))
 
 
-def _by_worth(hits: Sequence[Hit], recall: Recall) -> tuple[list[Item], list[Item]]:
+def _by_worth(hits: Sequence[Hit], recall: Recall, as_facts: bool) -> tuple[list[Item], list[Item]]:
     """The memories in the order in which they deserve room, and those that only repeat others.
 
     That is by rank, but the best of each part of the question comes first, what replaced a memory comes before it
     unless that is the best of all, and of two that say the same the user's own words stay.
     """
     asked = frozenset(recall.query.lexemes)
-    items = [_memory(hit, asked) for hit in hits]
+    items = [_memory(hit, asked, as_facts) for hit in hits]
     early = _best_of_parts(items, recall.query.parts)
     ordered = list(dict.fromkeys([*range(min(1, len(items))), *early, *range(len(items))]))
     place = {item.memory.id: i for i, item in enumerate(items)}
@@ -258,14 +258,15 @@ def _turn(turn: Memory, recall: Recall) -> Item:
     return Item(turn, hit.score if hit else None, recent=True, excerpts=excerpts, chance=hit.chance if hit else None)
 
 
-def _memory(hit: Hit, asked: Set[str]) -> Item:
+def _memory(hit: Hit, asked: Set[str], as_facts: bool) -> Item:
     """The memory of a hit; in a standing one, the sentences that state the wish matter too."""
     standing = any(item.route == STANDING for item in hit.candidate.evidence)
     match = hit.passage
     if match is not None and hit.rank > WITH_MEANINGS:
         match = PassageMatch(match.score, match.part, match.parts, match.start, match.end)
     wishes = facets_of(hit.memory.content).get("preferences", "") if standing else ""
-    excerpts = Excerpts(hit.memory.content, match, asked | frozenset(lexemes(wishes)) if wishes else asked)
+    asked = asked | frozenset(lexemes(wishes)) if wishes else asked
+    excerpts = Excerpts(hit.memory.content, match, asked, as_facts and not standing)
     return Item(hit.memory, hit.score, standing=standing, excerpts=excerpts, chance=hit.chance, again=len(hit.folded))
 
 

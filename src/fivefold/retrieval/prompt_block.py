@@ -197,13 +197,13 @@ MIN_BEST_TOKENS = 4
 EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 """By rank, the characters that a memory gets at first, and those of an assistant's answer."""
 
-FACT_EXCERPTS = ((1, 160, 120), (1_000_000, 64, 64))
+FACT_EXCERPTS = ((1, 160, 120), (5, 90, 64), (1_000_000, 48, 48))
 """Excerpts of a block of facts."""
 
 BLOCK_PARTS = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
 
-MIN_EXCERPT, MIN_FACT = 90, 64
+MIN_EXCERPT, MIN_FACT = 90, 48
 """Characters of an excerpt however small the room is, and of one in a block of facts."""
 
 CHARACTERS_A_TOKEN = 4

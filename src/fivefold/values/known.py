@@ -123,7 +123,7 @@ def profile_text(facts: Iterable[Fact]) -> str:
         if fact.section != section:
             section = fact.section
             lines.append(f"{section}:")
-        lines.append(f"- {fact.text}")
+        lines.append(fact.text)
     return "\n".join(lines)
 
 
