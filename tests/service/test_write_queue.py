@@ -87,6 +87,15 @@ def test_a_write_waits_until_it_is_stored_and_was_said_when_it_was_accepted(part
     }
 
 
+def test_the_report_names_what_is_held_for_approval(parts: Parts) -> None:
+    parts.engine.configure(quarantine="origin:tool")
+    write = parts.queue.add_records("default", ["Ana drinks tea", {"content": "Nuno too", "origin": "tool"}], None)
+    parts.writer.drain()
+    report = parts.queue.write("default", write.id).report
+    assert report is not None
+    assert (*report.stored, *report.quarantined) == write.waiting
+
+
 def test_a_time_keeps_its_offset_and_messages_are_turns(parts: Parts) -> None:
     record = {"content": "We met yesterday", "event_at": "2026-04-02T00:30:00+05:00"}
     parts.queue.add_records("default", [record], None)

@@ -36,9 +36,10 @@ from fivefold.service.shared_tables import Table
 from fivefold.stores.interface import Store
 from fivefold.stores.records import QueuedState, QueueEntry, QueueLength
 from fivefold.values.access import AuditEntry
+from fivefold.values.fields import build
 from fivefold.values.memory import Record
-from fivefold.values.reports import Link, Merged, Report
-from fivefold.values.serialize import Json, Value
+from fivefold.values.reports import Report
+from fivefold.values.serialize import Value
 from fivefold.values.times import new_id, utc_now
 from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.queue_entries import check_entries, entries_of, write_entries
@@ -194,18 +195,9 @@ def _seen(id: str, state: QueuedState) -> QueuedWrite:
         state="done" if state.done else "waiting",
         waiting=state.waiting,
         ahead=state.ahead,
-        report=None if state.report is None else _report(json.loads(state.report)),
+        report=None if state.report is None else build(Report, json.loads(state.report)),
         problem=state.problem,
         next_try_at=state.next_try_at,
-    )
-
-
-def _report(data: Json) -> Report:
-    return Report(
-        stored=tuple(data["stored"]),
-        merged=tuple(Merged(**item) for item in data["merged"]),
-        linked=tuple(Link(**item) for item in data["linked"]),
-        superseded=tuple(Link(**item) for item in data["superseded"]),
     )
 
 
