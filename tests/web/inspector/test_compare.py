@@ -31,7 +31,8 @@ def column(page: Page, number: int) -> Locator:
 
 
 def ids(page: Page, number: int) -> list[str]:
-    return [card.get_attribute("data-id") or "" for card in column(page, number).locator("[data-id]").all()]
+    found: list[str] = column(page, number).locator("[data-id]").evaluate_all("all => all.map(card => card.dataset.id)")
+    return found
 
 
 def open_weights(page: Page, number: int) -> Locator:

@@ -78,8 +78,7 @@ def _checked(page: Page) -> None:
 def test_answers_show_hostile_text_as_text(browser_page: Page, hostile: list[str], view: str) -> None:
     question = f"Mallory {HOSTILE[0]} {HOSTILE[3]} {HOSTILE[4]}"
     browser_page.goto(_at(f"/{view}", q=question, recipe="recall", left="recall", right="lexical", k=20, recent=5))
-    for summary in browser_page.locator("summary").all():
-        summary.click()
+    browser_page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
     browser_page.wait_for_load_state("networkidle")
     _checked(browser_page)
     expect(browser_page.locator("main")).to_contain_text("{{7*7}}")

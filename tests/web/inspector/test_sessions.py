@@ -26,7 +26,7 @@ def test_every_session_has_a_bar_that_leads_to_it(browser_page: Page, served: Se
     bars = browser_page.locator("svg.wide-only a")
     assert bars.count() == len(known) == 39
     assert browser_page.locator("a.session-row .which").all_inner_texts() == [item["id"] for item in known]
-    heights = [float(bar.get_attribute("height") or 0) for bar in bars.locator(".session-bar").all()]
+    heights = bars.locator(".session-bar").evaluate_all("all => all.map(bar => Number(bar.getAttribute('height')))")
     turns = [item["turns"] for item in reversed(known)]
     assert heights.index(max(heights)) == turns.index(max(turns))
     bars.first.focus()
