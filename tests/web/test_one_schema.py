@@ -60,7 +60,7 @@ def offered(served: Served) -> dict[str, Any]:
 
 
 def test_every_tool_is_compared(offered: dict[str, Any]) -> None:
-    assert set(offered) == set(TOOLS) == {*SAME, "sessions", "namespaces"}
+    assert set(offered) == set(TOOLS) == {*SAME, "known", "sessions", "namespaces"}
 
 
 @pytest.mark.parametrize("tool", SAME)
