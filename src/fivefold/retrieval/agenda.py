@@ -23,6 +23,9 @@ from fivefold.writing.extract.facts import clauses
 MAX_DATED = 300
 """Memories that are read for an agenda."""
 
+AT_ONCE = 40
+"""Dates whose later memories are read in one go; those after the last one that is shown are not."""
+
 MAX_STRETCH = 32 * DAY_MICROS
 """A longer stretch of time is not a date of an agenda: 'next year'."""
 
@@ -84,7 +87,6 @@ _NOT_DONE = late_pattern(
     r"|\b(?:do(?:es)?n['’]?t|won['’]?t|can['’]?t|not) (?:visit|come|go|happen|take place|work|train|meet)\b",
     re.I,
 )
-_INSTEAD = late_pattern(r"\binstead\b", re.I)
 _DAYS = {name[:3]: place for place, name in enumerate(WEEKDAY_NAMES)}
 _DAY_WORD = rf"(?:{'|'.join(WEEKDAY_NAMES)}|mon|tues?|weds?|thu(?:rs)?|fri|sat|sun)"
 _WEEKDAY = late_pattern(rf"(?:on |next |this )?{_DAY_WORD}\.?", re.I)
@@ -130,23 +132,21 @@ def agenda(namespace: Namespace, start: datetime, end: datetime | None, limit: i
         for item in _items(reader, start - MAX_OVERDUE, last)
         if item.span.start >= start or (item.span.end > start and _days(item.span) > 1) or _is_overdue(item, start)
     ]
-    later, common = _later_memories(reader, items)
     kept: list[Fact] = []
     moved: list[Fact] = []
     seen: list[_Item] = []
-    for item in items:
-        replaced = item.memory.superseded_by is not None
-        gone = (
-            replaced
-            or item.denied
-            or any(
-                dates is not None and _moves(memory, item, dates, common) for memory, dates in later[item.memory.row]
-            )
-        )
+    for place, item in enumerate(items):
+        if place % AT_ONCE == 0:
+            if len(kept) >= limit:
+                break
+            later, common = _later_memories(reader, items[place : place + AT_ONCE])
+        others = later[item.memory.row]
+        gone = item.denied or item.memory.superseded_by is not None
+        gone = gone or any(_moves(memory, item, dates, common) for memory, dates in others)
         if not gone and _is_told_again(item, seen):
             continue
         overdue = item.span.start < start and item.span.end <= start
-        if overdue and any(_DONE.search(memory.content) for memory, _ in later[item.memory.row]):
+        if overdue and any(_DONE.search(memory.content) for memory, _ in others):
             continue
         (moved if gone else kept).append(_fact(item, secrets, overdue))
         if not gone:
@@ -275,14 +275,14 @@ def _says_a_change(text: str) -> bool:
     return any(mark.search(text) for mark in (_MOVES, _CANCELS, _CANCELS_NEXT, _NOT_DONE, _NOT_AT_ALL))
 
 
-def _moves(later: Memory, item: _Item, dated: Sequence[_Item], common: Counter[str]) -> bool:
+def _moves(later: Memory, item: _Item, dated: Sequence[_Item] | None, common: Counter[str]) -> bool:
     """True if a later memory gives the same thing another day, or says that it does not happen."""
-    if later.kind == "session" or HIDDEN in later.tags:
+    if dated is None or later.kind == "session" or HIDDEN in later.tags:
         return False
     days = [other for other in dated if _same_thing(item.words & other.words, item, common)]
     same = [other for other in days if abs(other.span.start - item.span.start) < timedelta(days=1)]
     if same:
-        return any(other.denied or _INSTEAD.search(other.text) for other in same)
+        return any(other.denied or "instead" in other.text.casefold() for other in same)
     if days and _MOVES.search(later.content):
         return True
     for start, end in clauses(later.content):
