@@ -204,5 +204,5 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "fivefold mcp" in done.stderr
+    assert "WSL" in done.stderr
     assert "Traceback" not in done.stderr

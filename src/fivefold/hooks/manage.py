@@ -274,7 +274,7 @@ def check_system() -> None:
     """Refuse a system that lacks what the hooks need."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "fork"):
         raise InvalidInput(
-            "hooks need Unix sockets and fork, which this system does not have; use them in WSL, or fivefold mcp"
+            "hooks need Unix sockets and fork, which this system does not have; use them in WSL, or use MCP"
         )
 
 
