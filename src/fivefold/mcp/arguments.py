@@ -139,12 +139,11 @@ class Feedback(Arguments):
         Field(
             max_length=MAX_SOURCES,
             fail_fast=True,
-            description="Numbers (such as '2') or ids of the sources of that recall you relied on",
+            description="Numbers (such as '2') or ids of sources that you relied on",
         ),
     ] = []
     not_used: Annotated[
-        list[str],
-        Field(max_length=MAX_SOURCES, fail_fast=True, description="Numbers or ids of sources that were of no use"),
+        list[str], Field(max_length=MAX_SOURCES, fail_fast=True, description="Sources that were of no use")
     ] = []
 
 
@@ -154,7 +153,7 @@ class Sessions(Arguments):
         None
     )
     limit: Annotated[int, Field(ge=1, description="Maximum number of conversations")] = 20
-    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on")] = None
+    cursor: Annotated[str | None, Field(description="Cursor of the answer before")] = None
     token_budget: Budget = DEFAULT_TOKEN_BUDGET
 
     @property
@@ -185,7 +184,7 @@ class Health(Arguments):
 
 
 class Namespaces(Arguments):
-    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on")] = None
+    cursor: Annotated[str | None, Field(description="Cursor of the answer before")] = None
 
 
 class DeleteNamespace(Arguments):

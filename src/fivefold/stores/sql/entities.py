@@ -139,6 +139,8 @@ class EntityWriter:
         self._links: list[tuple[int, int, int, int]] = []
         self._told: dict[int, set[str]] = {}
         """The kinds that the texts of this transaction tell of an entity."""
+        self._kinds: dict[int, tuple[str, str]] = {}
+        """The kind and the name that an entity is stored with."""
         self._text = _Text()
         self._own: set[int] | None = None
         self._roles: dict[int, Roles] = {}
@@ -154,13 +156,14 @@ class EntityWriter:
     def _look_up(self, aliases: Iterable[str]) -> None:
         wanted = set(aliases)
         rows = self._txn.rows(
-            f"SELECT a.alias, a.entity, a.part, e.links, e.name FROM {self._txn.sql.each(':aliases', 'text')} "
+            f"SELECT a.alias, a.entity, a.part, e.links, e.name, e.kind FROM {self._txn.sql.each(':aliases', 'text')} "
             "CROSS JOIN entity_aliases a CROSS JOIN entities e WHERE a.namespace = :ns AND a.alias = wanted.value "
             "AND e.namespace = :ns AND e.key = a.entity",
             aliases=self._txn.sql.as_list(wanted),
         )
         self._known.update((alias, []) for alias in wanted)
-        for alias, entity, part, links, name in rows:
+        for alias, entity, part, links, name, kind in rows:
+            self._kinds[entity] = (kind, name)
             self._known[alias].append(Candidate(entity, part, links + self._linked[entity], name))
         for alias in wanted:
             self._known[alias].sort(key=lambda one: (one.part, -one.links, one.entity))
@@ -253,15 +256,17 @@ class EntityWriter:
         counts = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
         self._txn.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counts)
         self._linked.clear()
-        told, self._told = {self.moved.get(key, key): kinds for key, kinds in self._told.items()}, {}
-        rows = self._txn.rows(
-            f"SELECT key, kind, name FROM entities WHERE namespace = :ns AND {self._txn.sql.among('key', ':keys')}",
-            keys=self._txn.sql.as_list(sorted(told)),
-        )
-        for key, kind, name in rows if told else ():
-            if told[key] != {kind} and (kind in ("name", *PROPER) or (kind == "topic" and " " in name)):
-                new = self._usual_kind(key) if kind in PROPER or len(told[key]) > 1 else min(told[key])
-                self._txn.run("UPDATE entities SET kind = :new WHERE namespace = :ns AND key = :key", key=key, new=new)
+        told, self._told = self._told, {}
+        for entity, kinds in told.items():
+            key = self.moved.get(entity, entity)
+            kind, name = self._kinds.get(key) or self._kinds[entity]
+            if kinds != {kind} and (kind in ("name", *PROPER) or (kind == "topic" and " " in name)):
+                new = self._usual_kind(key) if kind in PROPER or len(kinds) > 1 else min(kinds)
+                self._set_kind(key, new, name)
+
+    def _set_kind(self, key: int, kind: str, name: str) -> None:
+        self._kinds[key] = (kind, name)
+        self._txn.run("UPDATE entities SET kind = :kind WHERE namespace = :ns AND key = :key", key=key, kind=kind)
 
     def _usual_kind(self, key: int) -> str:
         """The kind that most of the latest texts tell that tell any."""
@@ -423,6 +428,7 @@ class EntityWriter:
         self._txn.run(
             "UPDATE entities SET name = :name WHERE namespace = :ns AND key = :key", name=mention.name, key=key
         )
+        self._kinds[key] = (self._kinds[key][0], mention.name)
         (old,) = {alias_of(one.name) for one in bare}
         self._txn.run(
             "UPDATE entity_aliases SET part = 1 WHERE namespace = :ns AND alias = :alias AND entity = :key "
@@ -448,7 +454,9 @@ class EntityWriter:
         known = mention.kind == "name" and alias_of(mention.name).split()[0] in given_names()
         kind = "person" if known else mention.kind
         values = (self._txn.key, mention.name, kind, int(by_hand), self._txn.now)
-        return self._name(self._txn.insert(_INSERT_ENTITY, *values), mention)
+        key = self._txn.insert(_INSERT_ENTITY, *values)
+        self._kinds[key] = (kind, mention.name)
+        return self._name(key, mention)
 
     def _name(self, key: int, mention: Mention) -> int:
         self.add_alias(key, alias_of(mention.name))
@@ -501,7 +509,8 @@ class EntityWriter:
                 out=out,
             )
         self._txn.run("DELETE FROM edges WHERE namespace = :ns AND source = target")
-        out_kind = self._txn.value("DELETE FROM entities WHERE namespace = :ns AND key = :out RETURNING kind", out=out)
+        sql = "DELETE FROM entities WHERE namespace = :ns AND key = :out RETURNING kind"
+        out_kind = self._txn.value(sql, out=out)
         if out_kind in PROPER:
             sql = "UPDATE entities SET kind = :kind WHERE namespace = :ns AND key = :into AND kind = 'name'"
             self._txn.run(sql, kind=out_kind, into=into)

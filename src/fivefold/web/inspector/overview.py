@@ -24,11 +24,8 @@ router: APIRouter = APIRouter()
 PROFILE_TOKENS, MORE_TOKENS = 600, 4_000
 """The size of a profile, and of the one that shows more."""
 
-MAX_COMING, MAX_CHANGED = 12, 12
-"""Lines of the agenda, and of each part of the changes."""
-
-MAX_NAMED, MAX_OF_KIND = 60, 10
-"""Entities that are looked at for names that lead to a page of their own, and names of each kind."""
+MAX_LINES, MAX_NAMED, MAX_OF_KIND = 12, 60, 10
+"""Lines of the agenda and of each part of the changes; entities that are looked at for names, and names of a kind."""
 
 KINDS = {"person": "People", "place": "Places", "organisation": "Organisations", "name": "Things"}
 """The kinds of entities whose names are shown, with their titles."""
@@ -64,7 +61,7 @@ def overview(
         named = [item for item in engine.graph.entities(limit=MAX_NAMED) if item.name != "user"]
     with session.act("agenda"):
         start = day_of(day, "day") if day else utc_now()
-        agenda = engine.agenda(start, limit=MAX_COMING)
+        agenda = engine.agenda(start, limit=MAX_LINES)
     with session.act("changes"):
         changes = engine.changes(utc_now() - timedelta(days=days) if days else None)
     state = {"day": day, "days": days, "of": of, "more": more or None}
@@ -76,7 +73,7 @@ def overview(
         profile=profile,
         agenda=agenda,
         changes=[
-            (title, facts[:MAX_CHANGED], len(facts))
+            (title, facts[:MAX_LINES], len(facts))
             for title, facts in (("New", changes.new), ("Changed", changes.replaced), ("No longer", changes.ended))
         ],
         since=None if days is None and not stats.sessions else changes.since,

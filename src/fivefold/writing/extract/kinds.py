@@ -25,8 +25,6 @@ MIN_SCORE = 2
 SURE, GIVEN = 8, 2
 """The evidence of a title, of a word that only such names have, or of a stated relation; that of a given name."""
 
-_Evidence = list[tuple[EntityKind, int, re.Pattern[str]]]
-
 
 @cache
 def _lines() -> dict[str, list[str]]:
@@ -41,10 +39,10 @@ def _ends() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _evidence(side: str) -> _Evidence:
+def _evidence(side: str) -> list[tuple[EntityKind, int, re.Pattern[str]]]:
     """The expressions for the text on one side of a name; a thing has evidence against the other kinds."""
     kin = f"(?:{'|'.join(sorted(map(re.escape, ROLE_OF), key=len, reverse=True))})"
-    found: _Evidence = []
+    found: list[tuple[EntityKind, int, re.Pattern[str]]] = []
     for name in ("person", "place", "organisation", "name"):
         for line in _lines().get(f"{name} {side}", ()):
             weight, _, pattern = line.partition(" ")
@@ -60,9 +58,6 @@ def _words(form: str) -> re.Pattern[str]:
 
 def with_kinds(text: str, mentions: Iterable[Mention], relations: Iterable[Relation]) -> tuple[Mention, ...]:
     """The mentions; a name of which the text tells the kind has it."""
-    mentions = tuple(mentions)
-    if not any(mention.kind == "name" for mention in mentions):
-        return mentions
     related: dict[str, Counter[EntityKind]] = {}
     for item in relations:
         role = ("person", "person") if item.relation.endswith(" of") else ("", "")
