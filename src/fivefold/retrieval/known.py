@@ -15,6 +15,7 @@ from heapq import heapify, heappop, heappush
 
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.retrieval.stages.selection import words_of
 from fivefold.settings import settings_of
 from fivefold.stores.interface import Reader
 from fivefold.stores.records import StoredFact, Succession
@@ -128,9 +129,8 @@ def profile(namespace: Namespace, about: str, budget: int, now: datetime, secret
     stored = reader.facts.best(MAX_OF_SECTION) if own else _about(reader, about)
     lines, earlier = _weigh(reader, _shown(stored, now), now)
     if not own:  # other lines of the same memory may be about somebody else
-        named = frozenset(lexemes(about))
         for line in lines:
-            line.value = min(1.0, 2 * line.value) if named & line.words else line.value
+            line.value = min(1.0, 2 * line.value) if words_of(about) & line.words else line.value
     chosen = _choose(lines, budget)
     facts = [_fact(line, secrets) for line in chosen]
     facts.sort(key=lambda fact: SECTIONS.index(fact.section))
@@ -172,7 +172,7 @@ def _shown(stored: Iterable[StoredFact], now: datetime) -> list[StoredFact]:
 def _weigh(reader: Reader, stored: Sequence[StoredFact], now: datetime) -> tuple[list[_Line], list[_Line]]:
     """The lines that hold, and those that held before."""
     older, newer = _links(reader, reader.memories.successions(sorted({fact.row for fact in stored})))
-    words = [frozenset(lexemes(fact.text)) for fact in stored]
+    words = [words_of(fact.text) for fact in stored]
     weights = weights_of("lines")
     lines: list[_Line] = []
     earlier: list[_Line] = []
@@ -205,9 +205,9 @@ def line_marks(
     for fact, own in zip(stored, words, strict=True):
         for word in own:
             rows_of.setdefault(word, set()).add(fact.row)
+    common = {word for word, rows in rows_of.items() if len(rows) > 2}
     for fact, own in zip(stored, words, strict=True):
         chances = [] if fact.pinned else [link.chance for link in newer.get(fact.row, ())]
-        size = max(1, len(own))
         yield {
             "bias": 1.0,
             "weight": math.log(max(fact.weight, 0.01) / max(1 - fact.weight, 0.01)),
@@ -215,7 +215,7 @@ def line_marks(
             "link": max(chances, default=0.0),
             "links": min(3, len(chances)),
             "age": _place(fact.event_at, span) ** 2,
-            "shared": sum(len(rows_of[word]) > 2 for word in own) / size,
+            "shared": len(own & common) / max(1, len(own)),
             "assistant": float(origin_of(fact.speaker) != "user"),
         }
 
