@@ -63,6 +63,8 @@ class Endpoint:
 
     def say(self, body: dict[str, Any]) -> str:
         text = body["messages"][1]["content"]
+        if body["model"] == "silent":
+            return "Hm."
         if body["model"] == "judge":
             answer = text.rpartition("Answer: ")[2]
             return "RIGHT." if answer in text.partition("Answer: ")[0] else "It is wrong."
@@ -121,9 +123,16 @@ def test_accuracy_tokens_and_every_answer(data: Path, tmp_path: Path, endpoint: 
     assert not any(call["messages"][1]["content"] == "Who stole it?" for call in endpoint.calls)
 
 
+def test_a_judge_without_a_verdict_gives_no_accuracy(data: Path, tmp_path: Path, endpoint: Endpoint) -> None:
+    report, _ = ask(data, tmp_path / "out", QaOptions("answerer", "silent", 400))
+    assert report is not None
+    assert (report.results[-1].unjudged, report.results[-1].accuracy) == (6, None)
+
+
 def test_a_run_that_was_cut_off_goes_on(data: Path, tmp_path: Path, endpoint: Endpoint) -> None:
     out = tmp_path / "out"
-    assert ask(data, out, agree=False)[0] is None
+    assert ask(data, out, QaOptions("another", "judge", 400), agree=False)[0] is None
+    assert ask(data, out, agree=False)[0] is None, "a folder without answers binds to nothing"
     assert endpoint.calls == [], "nothing is asked before somebody agrees"
     endpoint.fails_after = 5
     with pytest.raises(RemoteError, match="402"):

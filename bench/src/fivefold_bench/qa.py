@@ -81,7 +81,7 @@ class KindResult(Value):
     questions: int
     right: int
     unjudged: int
-    accuracy: float
+    accuracy: float | None
     context_tokens: float
     prompt_tokens: float
     recall_ms: float
@@ -172,15 +172,15 @@ def _kind(path: Path) -> Data:
 
 
 def _check_settings(file: Path, wanted: Json) -> None:
-    """The folder is new, or holds answers that were asked in the same way."""
-    if not file.exists():
+    """The folder holds no answer yet, or answers that were asked in the same way."""
+    if not file.exists() or not file.with_name(ANSWERS).exists():
         file.write_text(json.dumps(wanted, indent=1) + "\n", "utf-8")
         return
     known = json.loads(file.read_text("utf-8"))
     for name, value in wanted.items():
         if known.get(name) != value:
-            reason = f"its answers were asked with {name} {known.get(name)!r}, not {value!r}; name another folder"
-            raise InvalidFile(file.parent, reason)
+            reason = f"has answers that were asked with {name} {known.get(name)!r}, not {value!r}"
+            raise InvalidFile(file.parent, reason, advice="name another folder")
 
 
 def _rows(file: Path) -> Iterator[Json]:
@@ -293,7 +293,7 @@ def _result(kind: str, rows: Sequence[Json]) -> KindResult:
         questions=len(rows),
         right=sum(judged),
         unjudged=len(rows) - len(judged),
-        accuracy=round(sum(judged) / len(judged), 4) if judged else 0.0,
+        accuracy=round(sum(judged) / len(judged), 4) if judged else None,
         context_tokens=round(mean(row["context_tokens"] for row in rows), 1),
         prompt_tokens=round(mean(row["prompt_tokens"] for row in rows), 1),
         recall_ms=round(1_000 * median(row["recall_s"] for row in rows), 1),

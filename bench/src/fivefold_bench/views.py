@@ -111,14 +111,22 @@ def show_qa(report: QaReport, out: Path) -> None:
     columns = ("kind", "questions", "right", "accuracy", "context tokens", "prompt tokens", "recall ms", "answer s")
     rows = [
         (
-            *(item.kind, f"{item.questions:,}", f"{item.right:,}", f"{item.accuracy:.1%}"),
+            *(item.kind, f"{item.questions:,}", f"{item.right:,}"),
+            "–" if item.accuracy is None else f"{item.accuracy:.1%}",
             *(f"{item.context_tokens:,.0f}", f"{item.prompt_tokens:,.0f}", f"{item.recall_ms:.0f}", item.answer_s),
         )
         for item in report.results
     ]
     terminal.table(columns, rows, right=columns[1:])
     unjudged = report.results[-1].unjudged
-    notes = [*report.notes, *([f"answers without a verdict, counted nowhere: {unjudged}"] if unjudged else [])]
+    notes = [
+        *report.notes,
+        *(
+            [f"answers whose judge said neither RIGHT nor WRONG, left out of the accuracy: {unjudged}"]
+            if unjudged
+            else []
+        ),
+    ]
     _end(notes, f"every answer is in {out / 'answers.jsonl'}")
 
 
