@@ -178,7 +178,7 @@ def test_every_dependency_has_its_reason() -> None:
         tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in (".", "bench")
     )
     assert bench["version"] == core["version"]
-    assert f"fivefold=={core['version']}" in bench["dependencies"]
+    assert f"fivefold[openai]=={core['version']}" in bench["dependencies"]
     lists = [core["dependencies"], bench["dependencies"], *core["optional-dependencies"].values()]
     used = {re.split(r"[\[<>=]", item)[0] for items in lists for item in items} - {"fivefold"}
     table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Dependencies\n")[1]
