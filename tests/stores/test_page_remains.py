@@ -18,8 +18,8 @@ TEXT = re.compile(rb"zyx\d{4}qwz")
 def shuffled(path: Path, page_size: int) -> apsw.Connection:
     """A table whose rows were moved when their neighbours came and went, most of them deleted; the log is empty."""
     connection = apsw.Connection(str(path))
-    for statement in (f"PRAGMA page_size = {page_size}", "PRAGMA journal_mode = WAL", "PRAGMA secure_delete = ON"):
-        connection.execute(statement)
+    for setting in (f"page_size = {page_size}", "journal_mode = WAL", "secure_delete = ON", "synchronous = OFF"):
+        connection.execute(f"PRAGMA {setting}")
     connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); PRAGMA user_version = 7")
     chance = random.Random(1)
     ids = list(range(2_000))

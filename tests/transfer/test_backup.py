@@ -439,7 +439,7 @@ def test_a_backup_that_cannot_be_used_is_told_and_changes_nothing(lived: str, ta
     with pytest.raises(StoreError, match=r"is not a fivefold store, or it is damaged .*; restore another backup$"):
         restore(target, store)
     back_up(lived, target, replace=True)
-    with closing(apsw.Connection(str(target))) as connection:
+    with closing(apsw.Connection(str(target))) as connection, connection:
         connection.execute("PRAGMA user_version = 999")
         checksums.renew(connection)
     with pytest.raises(NewerSchema, match="upgrade fivefold to open it"):
