@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +20,8 @@ from fivefold.text.display import bar
 from fivefold.values.reports import Drift
 from fivefold.values.times import from_micros, to_micros
 from fivefold.writing.draft import all_entries, centre, read_texts
+from fivefold.writing.extract import beginning
+from fivefold.writing.extract.kinds import with_kinds
 from fivefold.writing.facets import forget_facets
 from fivefold.writing.sessions import stored_texts
 from fivefold.writing.type_vocabulary import count_words
@@ -38,7 +41,11 @@ def rebuild(namespace: Namespace, *, progress: bool = False) -> None:
         with namespace.transaction(model) as txn:
             txn.index.clear()
             for entry in all_entries(txn):
-                txn.index.add(entry.memory.row, entry)
+                found, text = entry.extraction, beginning(entry.memory.content)
+                mentions = with_kinds(text, found.mentions, found.relations)
+                if mentions != found.mentions:  # read before there were kinds
+                    txn.memories.save_extraction(entry.memory.row, replace(found, mentions=mentions))
+                txn.index.add(entry.memory.row, replace(entry, extraction=replace(found, mentions=mentions)))
             txn.index.finish_rebuild()
         fill(namespace, model, "active", advance)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+
+import apsw
 
 import fivefold
 from fivefold.web.inspector.graph import RelationReader
@@ -42,6 +45,20 @@ def test_the_kind_that_most_texts_tell_wins_and_a_merge_keeps_it(tmp_path: Path)
         memory.remember_many([{"content": "The Zundel needs paint."}, {"content": "I asked Zundie."}])
         memory.graph.merge("Zundel", "Zundie")
         assert memory.graph.entity("Zundel").kind == "person"
+
+
+def test_a_repair_tells_the_kinds_of_an_older_store(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "m.db") as memory:
+        memory.remember_many([{"content": text} for text in ("I flew to Lucca.", "The flat in Lucca is small.")])
+    with closing(apsw.Connection(str(tmp_path / "m.db"))) as file:
+        file.execute("UPDATE memories SET extracted = replace(extracted, '\"place\"', '\"name\"')")
+        file.execute("UPDATE entities SET kind = 'name'")
+    with fivefold.open(tmp_path / "m.db") as memory:
+        assert memory.graph.entity("Lucca").kind == "name"
+        memory.doctor(repair=True)
+        assert memory.graph.entity("Lucca").kind == "place"
+        memory.remember("Lucca said so.")
+        assert memory.graph.entity("Lucca").kind == "place", "the older texts count"
 
 
 def test_a_relation_that_is_said_from_both_ends_is_one(tmp_path: Path) -> None:

@@ -433,6 +433,10 @@ class MemoryWriter(MemoryReader):
             self._txn.notes[entry.content_hash] = row
         return row
 
+    def save_extraction(self, row: int, extraction: Extraction) -> None:
+        sql = "UPDATE memories SET extracted = :extracted WHERE namespace = :ns AND row = :row"
+        self._txn.run(sql, extracted=compact(extraction_data(extraction)), row=row)
+
     def replace(self, row: int, entry: Entry) -> None:
         """Store an entry in place of the memory at that row, and derive everything again.
 
