@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import ChatMessage
 
 import fivefold
 from fivefold import Filter
-from fivefold.adapters import haystack, langchain, llama_index
+from fivefold.adapters import haystack, langchain, llama_index, openai_agents
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.values.filters import filter_of
@@ -121,3 +121,17 @@ def test_a_filter_survives_a_saved_pipeline(shared: Engine) -> None:
             assert (retriever.k, retriever.min_chance) == (3, 0.1)
         finally:
             retriever.engine.close()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda store: langchain.FivefoldChatHistory(store, "now"),
+        haystack.FivefoldRetriever,
+        llama_index.FivefoldRetriever,
+        lambda store: openai_agents.FivefoldSession(store, "now"),
+    ],
+)
+def test_a_store_in_the_place_of_an_engine_is_refused_at_once(make: Callable[[Any], Any], tmp_path: Path) -> None:
+    with fivefold.store(tmp_path / "m.db") as store, pytest.raises(InvalidInput, match=r"fivefold\.open"):
+        make(store)

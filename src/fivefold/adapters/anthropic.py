@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from fivefold.adapters.hits import all_memories, original_metadata, original_of, storable
+from fivefold.adapters.hits import all_memories, checked_engine, original_metadata, original_of, storable
 from fivefold.engine import Engine
 from fivefold.engine.async_engine import threads_of
 from fivefold.errors import InvalidInput, MissingExtra, NotFound
@@ -55,7 +55,7 @@ class MemoryFiles:
     """A tree of files under /memories. A file is a pinned memory that its path speaks; an edit supersedes it."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        self.engine = checked_engine(engine)
         self._lock = threading.Lock()
 
     def run(self, command: BetaMemoryTool20250818Command) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Unpack, get_type_hints
 from fivefold.adapters.hits import (
     CallOptions,
     all_memories,
+    checked_engine,
     checked_options,
     checked_store,
     digest,
@@ -64,7 +65,7 @@ class FivefoldRetriever:
         k: int | None = None,
     ) -> None:
         """`k` is the other adapters' name for `top_k`; if both are given, `k` is used."""
-        self.engine = engine
+        self.engine = checked_engine(engine)
         self.top_k: int = top_k if k is None else k
         self.recipe: RecipeChoice = recipe
         self.effort = effort

@@ -91,6 +91,13 @@ def store_location(engine: Engine) -> dict[str, str]:
     return {"store": engine.location, "namespace": engine.namespace}
 
 
+def checked_engine(engine: Engine) -> Engine:
+    """Of an adapter for one namespace."""
+    if not isinstance(engine, Engine):
+        raise InvalidInput("this adapter takes an engine, as fivefold.open(...) opens it")
+    return engine
+
+
 def checked_store(store: SharedStore) -> SharedStore:
     """Of an adapter with many users, each in a namespace."""
     if not isinstance(store, SharedStore):
@@ -247,6 +254,7 @@ class ChatSession:
     framework: str
 
     def __post_init__(self) -> None:
+        checked_engine(self.engine)
         checked_name(self.session_id, "session_id")
 
     def turns(self) -> list[Memory]:

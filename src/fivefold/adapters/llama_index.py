@@ -10,6 +10,7 @@ from fivefold.adapters.hits import (
     ChatSession,
     SessionMessage,
     block_lines,
+    checked_engine,
     hit_block,
     hit_lines,
     hit_metadata,
@@ -58,7 +59,7 @@ class FivefoldRetriever(BaseRetriever):
         **options: Any,
     ) -> None:
         """`options` go to LlamaIndex's own retriever, such as a callback manager."""
-        self.engine = engine
+        self.engine = checked_engine(engine)
         self.k = k
         self.recipe = recipe
         self.effort = effort

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.adapters.hits import checked_options, hit_block, hit_lines, storable
+from fivefold.adapters.hits import checked_engine, checked_options, hit_block, hit_lines, storable
 from fivefold.engine import Engine
 from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import InvalidInput, MissingExtra
@@ -33,7 +33,7 @@ class FivefoldMemory(Capability[Any]):
 
     def __init__(self, engine: Engine, session_id: str | None = None, *, id: str = "fivefold", **options: Any) -> None:
         """`options` are keywords of `Engine.recall`. No memory is put into the instructions, which a model trusts."""
-        self.engine = engine
+        self.engine = checked_engine(engine)
         self.session_id: str | None = None if session_id is None else checked_name(session_id, "session_id")
         self.options: dict[str, Any] = checked_options(options)
         super().__init__(id=id, instructions=INSTRUCTIONS, tools=[self.recall, self.remember])
