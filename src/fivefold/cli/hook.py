@@ -94,8 +94,8 @@ def _changed(change: FileChange, agent: Agent, action: str, dry_run: bool, store
         say(f"hooks of {agent.title} removed from {change.file}; the memories in {store} stay")
     if action == "install":
         say(f"memories go to {store}, each repository in a namespace of its own")
-        if agent.next_step:
-            say(agent.next_step)
+    if step := agent.next_step if action == "install" else agent.last_step:
+        say(step)
 
 
 def _show(found: HookStatus, title: str) -> None:

@@ -37,6 +37,8 @@ class Agent:
     """A file of the package that the agent wants beside its plugin, in a folder of their own."""
     next_step: str = ""
     """Advice on the rest of the installation."""
+    last_step: str = ""
+    """Advice on the rest of the removal."""
 
     def config_file(self, project: Path | None = None) -> Path:
         """The file with the hooks of the user, or of a project."""
@@ -109,6 +111,7 @@ _PLUGINS = (
         manifest="openclaw.plugin.json",
         next_step="let OpenClaw use it: openclaw config set plugins.slots.memory fivefold && "
         "openclaw config set plugins.entries.fivefold.hooks.allowConversationAccess true",
+        last_step="let OpenClaw take it out of its settings: openclaw doctor --fix",
     ),
 )
 AGENTS = {agent.name: agent for agent in (*_COMMANDS, *_PLUGINS)}
