@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.slow
 DEFAULT = "/v1/namespaces/default"
 THREADS, WRITERS, WRITES = 6, 3, 8
 """A server that has few threads, of which writes may take some, and more writes than threads."""
+
+HERE_ADDRESS = ("127.0.0.1", 50_000)
 
 HUNG_S = 30
 """What has not been answered by then waits for the writes."""
@@ -113,3 +116,18 @@ def _turns(service: Service) -> tuple[int, int]:
     """Writes that have their turn, and those that wait for one."""
     found = service.writers.statistics()
     return found.borrowed_tokens, found.tasks_waiting
+
+
+def test_mcp_starts_with_a_request_that_can_load_it(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then each is told why not, and all else is answered."""
+    app = create_app(small)
+    with TestClient(app, "http://localhost", client=HERE_ADDRESS) as client, monkeypatch.context() as broken:
+        broken.setitem(sys.modules, "mcp.server.streamable_http_manager", None)
+        refused = tool(client, "stats")
+        assert (refused.status_code, refused.json()["type"]) == (501, "urn:fivefold:problem:missing-extra")
+        assert "fivefold[mcp]" in refused.json()["detail"]
+        assert client.get("/health").status_code == 200
+        broken.undo()
+        assert tool(client, "stats").status_code == 200
+    without = TestClient(app, "http://localhost", raise_server_exceptions=False, client=HERE_ADDRESS)
+    assert tool(without, "stats").status_code == 500

@@ -256,11 +256,11 @@ def list_namespaces(engine: Engine) -> tuple[str, ...]:
         return (engine.namespace,) if engine.exists() else ()
 
 
-def existing(store: str | None) -> str:
+def existing(store: str | None, advice: str = "or name one with --store") -> str:
     """The location of the store, if it exists; a server is only checked when it is opened."""
     path = place(store)
     if "://" not in path and not os.path.exists(path):
-        raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")
+        raise NotFound(f"there is no store at {path!r}; add a memory first, {advice}")
     return path
 
 

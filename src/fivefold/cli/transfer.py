@@ -164,7 +164,7 @@ def sync(
     from fivefold.engine import open as open_engine
     from fivefold.transfer.sync import sync_stores
 
-    with open_engine(existing(one), namespace=namespace) as engine:
+    with open_engine(existing(one, "or name another one"), namespace=namespace) as engine:
         if os.path.isdir(other):
             found = {one: engine.sync(other, mask_secrets=mask_secrets)}
         else:

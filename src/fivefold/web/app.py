@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -21,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from fivefold.errors import FivefoldError
+from fivefold.errors import FivefoldError, MissingExtra
 from fivefold.mcp.transport import MAX_RECALLS, SourceNumbers, single_namespace
 from fivefold.service.live import MAX_EVENTS, LiveFeed
 from fivefold.service.metrics import MEDIA_TYPE, Metrics
@@ -203,33 +204,45 @@ class HttpTransport:
 class McpEndpoint:
     """Checks the key, then answers. Requests are independent, but only this server knows its numbers of sources.
 
-    The first request loads the SDK: that takes as long as all else that a server loads.
+    The first request loads the SDK, which takes as long as all else; if that fails, the next request tries again.
     """
 
     def __init__(self, service: Service) -> None:
         self._transport = HttpTransport(service, SourceNumbers(service.tables.table("sources", MAX_RECALLS)))
-        self._wanted, self._ready = anyio.Event(), anyio.Event()
-        self._sessions: StreamableHTTPSessionManager
+        self._starting = anyio.Lock()
+        self._tasks: TaskGroup | None = None
+        self._sessions: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._run)
-            yield
-            tasks.cancel_scope.cancel()
-
-    async def _run(self) -> None:
-        await self._wanted.wait()
-        self._sessions = await anyio.to_thread.run_sync(mcp_sessions, self._transport)
-        async with self._sessions.run():
-            self._ready.set()
-            await anyio.sleep_forever()
+        try:
+            async with anyio.create_task_group() as self._tasks:
+                yield
+                self._tasks.cancel_scope.cancel()
+        finally:
+            self._tasks = self._sessions = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.to_thread.run_sync(caller_of, Request(scope))
-        self._wanted.set()
-        await self._ready.wait()
-        await self._sessions.handle_request(scope, receive, send)
+        async with self._starting:
+            self._sessions = sessions = self._sessions or await self._start()
+        await sessions.handle_request(scope, receive, send)
+
+    async def _start(self) -> StreamableHTTPSessionManager:
+        if self._tasks is None:
+            raise RuntimeError("MCP needs the app's lifespan; run the app in a server that has it switched on")
+        try:
+            sessions = await anyio.to_thread.run_sync(mcp_sessions, self._transport)
+        except ImportError as error:
+            raise MissingExtra("MCP", "mcp") from error
+        await self._tasks.start(_run, sessions)
+        return sessions
+
+
+async def _run(sessions: StreamableHTTPSessionManager, *, task_status: TaskStatus[None]) -> None:
+    async with sessions.run():
+        task_status.started()
+        await anyio.sleep_forever()
 
 
 def mcp_sessions(transport: HttpTransport) -> StreamableHTTPSessionManager:
