@@ -27,6 +27,8 @@ from fivefold.values.memory import Memory, Session
 from fivefold.values.recall import Recall
 from fivefold.values.reports import HealthReport, Report, Stats
 from fivefold.values.serialize import Value
+from fivefold.values.times import as_utc
+from fivefold.values.validate import checked_name
 
 MAX_EXAMPLES = 5
 """Memories that each finding of a namespace's health names."""
@@ -252,16 +254,19 @@ def known(action: Action, numbers: SourceNumbers, request: arguments.Known) -> T
     conversation. Call it when a talk begins.
     """
     room = arguments.DEFAULT_TOKEN_BUDGET - FENCE
-    engine, about, parts = action.engine, request.of or "", {}
+    engine, parts, since = action.engine, {}, request.since or None
+    about = checked_name(request.of, "of") if request.of else ""
+    if since is not None:
+        as_utc(since, "since")
     view: Profile | Agenda | Changes | Recap | None = None
     if request.what == "profile":
         view = engine.profile(about or "user", token_budget=room)
         parts = {"facts": view.facts, "earlier": view.earlier}
     elif request.what == "agenda":
-        view = engine.agenda(request.since)
+        view = engine.agenda(since)
         parts = {"facts": view.facts, "moved": view.moved}
     elif request.what == "changes":
-        view = engine.changes(request.since)
+        view = engine.changes(since)
         parts = {"new": view.new, "replaced": view.replaced, "ended": view.ended}
     elif not about:
         raise InvalidInput(f"is missing: {arguments.OF}", field="of")

@@ -34,7 +34,7 @@ def test_texts_tell_what_an_entity_is(tmp_path: Path) -> None:
     assert {name: kinds.get(name) for name in wanted} == wanted
 
 
-def test_the_kind_that_most_texts_tell_wins_and_a_merge_keeps_it(tmp_path: Path) -> None:
+def test_the_kind_that_most_texts_tell_wins_and_a_merge_or_a_hand_keeps_it(tmp_path: Path) -> None:
     with fivefold.open(tmp_path / "m.db") as memory:
         memory.remember("I dreamt of Florence.")
         assert memory.graph.entity("Florence").kind == "person"
@@ -45,6 +45,9 @@ def test_the_kind_that_most_texts_tell_wins_and_a_merge_keeps_it(tmp_path: Path)
         memory.remember_many([{"content": "The Zundel needs paint."}, {"content": "I asked Zundie."}])
         memory.graph.merge("Zundel", "Zundie")
         assert memory.graph.entity("Zundel").kind == "person"
+        memory.graph.add("Mercer", "organisation")
+        memory.remember("My brother Mercer laughed.")
+        assert memory.graph.entity("Mercer").kind == "organisation"
 
 
 def test_a_repair_tells_the_kinds_of_an_older_store(tmp_path: Path) -> None:

@@ -265,8 +265,10 @@ class EntityWriter:
                 self._set_kind(key, new, name)
 
     def _set_kind(self, key: int, kind: str, name: str) -> None:
+        """A kind that was given by hand stays."""
         self._kinds[key] = (kind, name)
-        self._txn.run("UPDATE entities SET kind = :kind WHERE namespace = :ns AND key = :key", key=key, kind=kind)
+        sql = "UPDATE entities SET kind = :kind WHERE namespace = :ns AND key = :key"
+        self._txn.run(f"{sql} AND (by_hand = 0 OR kind IN ('name', 'topic'))", key=key, kind=kind)
 
     def _usual_kind(self, key: int) -> str:
         """The kind that most of the latest texts tell that tell any."""

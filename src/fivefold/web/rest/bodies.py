@@ -13,7 +13,7 @@ from fivefold.retrieval.plan import REQUEST_FIELDS
 from fivefold.service.limits import Limits
 from fivefold.service.responses import AS_MANY_AS_FIT, Moment, Name, Text, annotations_of, described
 from fivefold.values.entities import EdgeKind, EntityKind
-from fivefold.values.filters import MAX_FILTER, STATES, TIMES
+from fivefold.values.filters import FLAGS, MAX_FILTER, STATES, TIMES
 from fivefold.values.memory import RECORD_FIELDS, TEXT_FIELDS, Kind, Origin, RecordChanges, Type
 from fivefold.values.recall_trace import Effort
 from fivefold.values.validate import MAX_K, MAX_TOKENS
@@ -23,18 +23,21 @@ Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
 PageLimit = Annotated[
     int, Field(ge=1, json_schema_extra={"maximum": Limits().page}, description="Maximum number of entries on a page")
 ]
-_WORD = r'(?:"(?:[^"\\\u0000-\u001f]|\\["\\])*[0-9A-Za-z]"|[0-9A-Za-z][^\s,"\u0000-\u001f\u007f-\u009f]*)'
-_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+_WORD = r'(?:"(?:[^"\\]|\\["\\])*"|[^\s,"]+)'
 _CONDITIONS = (
-    *(f"{name}:(?:{'|'.join(get_args(kind))})" for name, kind in (("type", Type), ("kind", Kind), ("origin", Origin))),
-    f"(?:speaker|session|tag):{_WORD}(?:,{_WORD})*",
-    f"text:{_WORD}",
-    f"(?:{'|'.join(STATES)}):(?:yes|no)",
-    f"(?:{'|'.join(TIMES)}):{_DAY}(?:T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z)?",
-    rf"meta\.[0-9A-Za-z_.]*[0-9A-Za-z](?::|>=|<=|>|<){_WORD}",
+    *(
+        rf'{name}[:=]"?(?:{choices})"?(?:,"?(?:{choices})"?)*'
+        for name, kind in (("type", Type), ("kind", Kind), ("origin", Origin))
+        for choices in ("|".join(get_args(kind)),)
+    ),
+    f"(?:speaker|session|tag)[:=]{_WORD}(?:,{_WORD})*",
+    f"text[:=]{_WORD}",
+    rf'(?:{"|".join(STATES)})[:=]"?(?:{"|".join(FLAGS)})"?',
+    rf'(?:{"|".join(TIMES)})[:=](?:"[^"]+"|[0-9]{{4}}[^\s,"]+)',
+    rf'meta\.(?:"(?:[^"\\]|\\["\\])+"|[^\s:=<>,"]+)(?:[:=]|>=|<=|>|<){_WORD}(?:,{_WORD})*',
 )
 _FILTER = rf"^\s*(?:(?:{'|'.join(_CONDITIONS)})(?:\s+|$))*$"
-"""The usual forms of a filter, for schemas; no pattern can say that a field comes once."""
+"""All filters that are accepted, and a few more: no pattern can say that a field comes once."""
 FilterText = Annotated[str, Field(max_length=MAX_FILTER, json_schema_extra={"pattern": _FILTER})]
 
 CHANGEABLE = RecordChanges.__annotations__
