@@ -254,9 +254,9 @@ def known(action: Action, numbers: SourceNumbers, request: arguments.Known) -> T
     conversation. Call it when a talk begins.
     """
     room = arguments.DEFAULT_TOKEN_BUDGET - FENCE
-    engine, parts, since = action.engine, {}, request.since or None
+    engine, parts = action.engine, {}
     about = checked_name(request.of, "of") if request.of else ""
-    if since is not None:
+    if since := request.since or None:
         as_utc(since, "since")
     view: Profile | Agenda | Changes | Recap | None = None
     if request.what == "profile":
@@ -276,9 +276,8 @@ def known(action: Action, numbers: SourceNumbers, request: arguments.Known) -> T
     else:
         action.service.limits.check_question(about)
         parts = {"facts": engine.history(about).facts}
-    lines = (
-        str(view) if view is not None else "\n".join(f"{fact.since:%Y-%m-%d} {fact.text}" for fact in parts["facts"])
-    )
+    told = (f"{fact.since:%Y-%m-%d} {fact.text}" for fact in parts.get("facts", ()))
+    lines = "\n".join(told) if view is None else str(view)
     shown = fenced(text.first_lines(harmless(lines), room)) if lines else "Nothing yet."
     return ToolResult(KnownFacts(request.what, parts), shown)
 

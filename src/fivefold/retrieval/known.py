@@ -426,13 +426,8 @@ def recap(namespace: Namespace, session_id: str, turns: Sequence[Memory], secret
                 kind = "facts"
             if kind is not None:
                 section: Section = known.section if known else "open"
-                fact = Fact(
-                    text=one_line(text, secrets),
-                    section=section,
-                    sources=(turn.id,),
-                    since=turn.event_at,
-                    turn=turn.turn_index,
-                )
+                told, said_at = one_line(text, secrets), turn.event_at
+                fact = Fact(text=told, section=section, sources=(turn.id,), since=said_at, turn=turn.turn_index)
                 found[kind].append(fact)
     return Recap(
         session_id=session_id,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from fastapi import Depends, FastAPI
@@ -215,12 +214,9 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        try:
-            async with anyio.create_task_group() as self._tasks:
-                yield
-                self._tasks.cancel_scope.cancel()
-        finally:
-            self._tasks = self._sessions = None
+        async with anyio.create_task_group() as self._tasks:
+            yield
+            self._tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.to_thread.run_sync(caller_of, Request(scope))
@@ -251,9 +247,5 @@ def mcp_sessions(transport: HttpTransport) -> StreamableHTTPSessionManager:
     from fivefold.mcp.server import Handlers, build
 
     gc.freeze()  # none of its thousands of classes is garbage
-    return StreamableHTTPSessionManager(
-        build(Handlers(transport)),
-        json_response=True,
-        stateless=True,
-        max_request_body_size=transport.opened.limits.body_bytes,
-    )
+    built, size = build(Handlers(transport)), transport.opened.limits.body_bytes
+    return StreamableHTTPSessionManager(built, json_response=True, stateless=True, max_request_body_size=size)

@@ -17,9 +17,7 @@ from fivefold.stores.sql.search import SearchReader
 from fivefold.stores.tables import compact, micros_or_none, moment_or_none
 from fivefold.values.access import AuditEntry, Key
 from fivefold.values.reports import Drift, Period, Stats, periods_of
-from fivefold.values.times import from_micros, to_micros
-
-DAY_US = 86_400_000_000
+from fivefold.values.times import DAY_MICROS, from_micros, to_micros
 
 
 class NamespaceSettings:
@@ -77,18 +75,12 @@ class AdminReader(NamespaceSettings):
 
     def _periods(self) -> tuple[Period, ...]:
         """The figures over time; memories without their session memories."""
-        written = self._scope.rows(
-            f"SELECT created_at / {DAY_US}, count(*) FROM memories "
-            "WHERE namespace = :ns AND kind <> 'session' GROUP BY 1"
-        )
-        recalls = (
-            (int(at) // DAY_US, json.loads(signals or "{}"))
-            for at, signals in self._scope.rows("SELECT at, signals FROM recalls WHERE namespace = :ns")
-        )
-        return periods_of(
-            {int(day): int(count) for day, count in written},
-            ((day, logged.get("found"), logged.get("ms")) for day, logged in recalls),
-        )
+        days = f"SELECT created_at / {DAY_MICROS}, count(*) FROM memories"
+        written = self._scope.rows(f"{days} WHERE namespace = :ns AND kind <> 'session' GROUP BY 1")
+        logged = self._scope.rows("SELECT at, signals FROM recalls WHERE namespace = :ns")
+        recalls = ((int(at) // DAY_MICROS, json.loads(signals or "{}")) for at, signals in logged)
+        figures = ((day, signals.get("found"), signals.get("ms")) for day, signals in recalls)
+        return periods_of({int(day): int(count) for day, count in written}, figures)
 
     def _groups(self, column: str) -> dict[str, int]:
         rows = self._scope.rows(f"SELECT {column}, count(*) FROM memories WHERE namespace = :ns GROUP BY 1 ORDER BY 1")

@@ -26,9 +26,8 @@ PageLimit = Annotated[
 _WORD = r'(?:"(?:[^"\\]|\\["\\])*"|[^\s,"]+)'
 _CONDITIONS = (
     *(
-        rf'{name}[:=]"?(?:{choices})"?(?:,"?(?:{choices})"?)*'
+        rf'{name}[:=]"?(?:{"|".join(get_args(kind))})"?(?:,"?(?:{"|".join(get_args(kind))})"?)*'
         for name, kind in (("type", Type), ("kind", Kind), ("origin", Origin))
-        for choices in ("|".join(get_args(kind)),)
     ),
     f"(?:speaker|session|tag)[:=]{_WORD}(?:,{_WORD})*",
     f"text[:=]{_WORD}",
