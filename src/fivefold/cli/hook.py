@@ -94,7 +94,7 @@ def _changed(change: FileChange, agent: Agent, action: str, dry_run: bool, store
         say(f"hooks of {agent.title} removed from {change.file}; the memories in {store} stay")
     if action == "install":
         say(f"memories go to {store}, each repository in a namespace of its own")
-    if step := agent.next_step if action == "install" else agent.last_step:
+    if step := agent.next_step if action == "install" else agent.last_step * change.changes:
         say(step)
 
 
