@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from starlette.testclient import TestClient
 import fivefold
 from fivefold.service.service import open_service
 from fivefold.values.fields import definitions
+from fivefold.values.filters import filter_of
 from fivefold.web.app import create_app
 from fivefold.web.connections import LINES
 from fivefold.web.rest.operations import JSON, OPERATIONS
@@ -131,3 +133,23 @@ def test_a_record_of_the_document_has_the_fields_of_a_record(shown: Any) -> None
     assert set(shown["components"]["schemas"]["RecordBody"]["properties"]) == fields
     fixed = {"id", "kind", "origin", "session_id", "turn_index"}
     assert set(shown["components"]["schemas"]["MemoryChanges"]["properties"]) == fields - fixed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "since:2026-12-31T10:00:00+02:00 tag:übung",
+        'type:fact,event pinned:true text:"a \\" b"',
+        'meta."a b"=x meta.n>=1.5',
+        "",
+    ],
+)
+def test_the_pattern_of_filters_takes_what_is_accepted(shown: Any, text: str) -> None:
+    filter_of(text)
+    (pattern,) = [
+        choice["pattern"]
+        for choice in shown["components"]["schemas"]["Decision"]["properties"]["filter"]["anyOf"]
+        if "pattern" in choice
+    ]
+    assert re.search(pattern, text)
+    assert not re.search(pattern, f"{text} colour:blue")
