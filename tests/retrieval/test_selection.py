@@ -21,6 +21,7 @@ from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.stages.selection import (
     FEW_CANDIDATES,
     HIT_TERMS,
+    NEW_STORE,
     RECALL_TERMS,
     SupportConstants,
     admit,
@@ -358,7 +359,7 @@ def test_a_chance_lies_between_0_and_1_and_grows_with_the_odds(one: float, other
 def test_the_default_recipe_weighs_every_term() -> None:
     (by,) = (stage.constants for stage in load_recipe("default").select if stage.name == "chance")
     assert tuple(by.weights) == HIT_TERMS
-    assert tuple(by.recall) == RECALL_TERMS
+    assert tuple(by.recall) == tuple(by.new) == RECALL_TERMS
 
 
 @given(
@@ -453,17 +454,34 @@ def test_of_talk_and_long_messages_the_reader_is_not_asked(speaker: str, length:
     assert term("messages", candidates, answers=answers) == [1.0, 1.0]
     assert term("answers", candidates, answers=answers) == term("unread", candidates, answers=answers) == [0.0, 0.0]
     terms = recall_terms(chance_table(candidates, search(), answers), np.array([0.5, 0.1]))
-    assert terms.round(4).tolist() == [1, 0.5, 0, 0, 1, 0.95, 0, 0, 0, 0]
+    assert terms[: len(RECALL_TERMS)].tolist() == [1, 0.5, 0, 0, 1, 0.95, 0, 0, 0, 0, 0, 0]
 
 
 def test_a_recall_is_judged_by_its_likeliest_hit_and_the_best_three_by_the_reader() -> None:
-    """One that was not read does not count. Only if something is read do few candidates speak against an answer."""
+    """One that was not read does not count. That there are few candidates weighs differently if nothing was read."""
     for answers, mean in (({1: 0.5, 2: 2.5}, 1.5), ({2: 2.5}, 2.5), ({}, 0.0)):
         table = chance_table([one_of(1), one_of(2), one_of(3)], search(), answers)
-        terms = recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist()
-        whole = dict(zip(RECALL_TERMS, terms, strict=True))
+        whole = dict(zip(RECALL_TERMS, recall_terms(table, np.array([-1.0, 3.0, 0.5])).tolist(), strict=False))
         assert [whole[name] for name in ("one", "best", "three", "unjudged")] == [1, 3, mean, not answers]
-        assert whole["few"] == pytest.approx(1 - 3 / FEW_CANDIDATES if answers else 0.0)
+        few = 1 - 3 / FEW_CANDIDATES
+        assert [whole["few"], whole["few_unjudged"]] == pytest.approx([few, 0] if answers else [0, few])
+
+
+def test_each_term_counts_again_as_far_as_the_store_is_new() -> None:
+    for count, share in ((1, 1 - 1 / NEW_STORE), (5, 1 - 5 / NEW_STORE), (NEW_STORE + 9, 0.0)):
+        candidates = [found(row, dense=0.5) for row in range(count)]
+        terms = recall_terms(chance_table(candidates, search()), np.full(count, 2.0), (0.1, -0.2, 1.0))
+        known, again = np.split(terms, 2)
+        assert dict(zip(RECALL_TERMS, known.tolist(), strict=True))["likeness"] == 0.5
+        assert again == pytest.approx(known * share)
+
+
+def test_a_new_store_weighs_by_its_own_weights_too() -> None:
+    """Log-odds of 1 + 11/12 · 2 with one memory, and of 1 with many."""
+    for count, odds in ((1, 1 + 2 * (1 - 1 / NEW_STORE)), (60, 1.0)):
+        candidates = [found(row, 1 - row / 100, dense=0.1) for row in range(count)]
+        pool = stage("chance", candidates, weights={}, recall={"one": 1.0}, new={"one": 2.0})
+        assert pool.chance == pytest.approx(probability(odds))
 
 
 def test_of_what_asks_for_everything_more_is_answered() -> None:

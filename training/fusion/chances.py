@@ -12,27 +12,34 @@ from __future__ import annotations
 
 import argparse
 import pickle
+import random
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from training.fusion.fit import add_data_options, data_sets
+from training.reader.scenes import Asked, Scene, read_scenes
 
 from fivefold.engine import Engine
+from fivefold.evaluation import Life, Question
 from fivefold.models.embedders import embedder
+from fivefold.models.reader import Remark
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import selection as chance
 from fivefold.retrieval.stages.selection import HIT_TERMS, RECALL_TERMS, recall_terms
 from fivefold.stores import open_store
 from fivefold.text.display import bar
+from fivefold.values.memory import Record
 from fivefold.values.recall_trace import Candidate, Effort
 from fivefold.values.vectors import Matrix
 from fivefold_bench.cache import cached
 from fivefold_bench.data import Dataset
+from fivefold_bench.jsonl import dataset_of
 from fivefold_bench.suites import cases_of, small_stores
 
 Array = npt.NDArray[np.float64]
@@ -46,13 +53,26 @@ NEVER = 0.35
 MAX_ASKED = 600
 """Questions of a data set that are asked; of others than the lives every second or third, if there are more."""
 
-SMALL = "small"
-"""The small stores, of which as much is asked in vain as users of a new store do."""
+SMALL, NEW = "small", "new"
+"""Small stores, and those of one to five memories; as much is asked in vain as users of a new store do."""
+
+BOTH_EFFORTS = ("everyday", SMALL, NEW)
+"""Data sets that are also asked at low effort, which reads nothing."""
 
 OTHERS = {"locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
-HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, SMALL: 2.0, **OTHERS}
-RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, SMALL: 0.6, **OTHERS}
+HIT_SHARES = {"everyday": 10.0, "everyday unread": 3.0, SMALL: 2.0, f"{SMALL} unread": 0.6, **OTHERS}
+HIT_SHARES |= {NEW: 2.0, f"{NEW} unread": 0.6}
+RECALL_SHARES = {"everyday": 3.0, "everyday unread": 1.0, SMALL: 0.6, f"{SMALL} unread": 0.2, **OTHERS}
+RECALL_SHARES |= {NEW: 1.5, f"{NEW} unread": 1.0}
 """How much each data set counts. The lives count most: few others have questions that nothing answers."""
+
+SIZES = (1, 1, 2, 3, 4, 5)
+"""The numbers of memories of new stores."""
+
+SCENES = Path(__file__).parent / "scenes.jsonl.xz"
+"""Scenes that the reader has not learned from."""
+
+FIRST_DAY = datetime(2025, 1, 6, 9, tzinfo=UTC)
 
 PENALTY = 1e-4
 STEPS = 40
@@ -60,7 +80,7 @@ REFUSED = (0.02, 0.03, 0.05, 0.1)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Recorded:
     """A question: its data set and fold, what its best hits have, how its words are met, and which hits are right."""
 
     data: str
@@ -71,7 +91,7 @@ class Asked:
     answered: bool
 
 
-def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
+def ask_all(name: str, data: Dataset, store: Path) -> list[Recorded]:
     """Every question with the terms that the stage reads."""
     seen: list[tuple[Matrix, list[str]]] = []
     words: list[tuple[float, float, float]] = []
@@ -94,8 +114,8 @@ def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
     for space, records in data.memories.items():
         if not engines[space].exists():
             engines[space].remember_many(records)
-    questions = data.questions[:: 1 if name == "everyday" else 1 + len(data.questions) // MAX_ASKED]
-    efforts: Sequence[Effort] = ("normal", "low") if name == "everyday" else ("normal",)
+    questions = data.questions[:: 1 if name in BOTH_EFFORTS else 1 + len(data.questions) // MAX_ASKED]
+    efforts: Sequence[Effort] = ("normal", "low") if name in BOTH_EFFORTS else ("normal",)
     with bar(f"Asking {name}", len(questions) * len(efforts), show=True) as advance:
         for question, effort in product(questions, efforts):
             engine = engines[question.namespace]
@@ -104,21 +124,48 @@ def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
             right = np.array([float(id in question.relevant) for id in ids])
             data_set = name if effort == "normal" else f"{name} unread"
             fold = f"{name} {question.namespace}"
-            asked.append(Asked(data_set, fold, table.astype(float), words.pop(), right, bool(question.relevant)))
+            asked.append(Recorded(data_set, fold, table.astype(float), words.pop(), right, bool(question.relevant)))
             advance(1)
     opened.close()
     chance.chance_table, chance.word_terms = table_of, words_of
     return asked
 
 
-def shares_of(asked: Sequence[Asked], shares: Mapping[str, float]) -> Array:
+def new_stores(scenes: Sequence[Scene], dice: random.Random) -> Iterator[Life]:
+    """Two small parts of each scene, with one or two questions that they answer and two that they do not."""
+    for number, scene in product(range(2), scenes):
+        size, places = dice.choice(SIZES), range(len(scene.memories))
+        first = dice.choice([asked for asked in scene.questions if 0 < len(asked.answers) <= size])
+        rest = dice.sample([place for place in places if place not in first.answers], size - len(first.answers))
+        kept = {*first.answers, *rest}
+        answered = [asked for asked in scene.questions if asked.answers and kept.issuperset(asked.answers)]
+        never = [asked for asked in scene.questions if kept.isdisjoint(asked.answers)]
+        also = [asked for asked in answered if asked is not first]
+        chosen = [first, *dice.sample(also, min(1, len(also))), *dice.sample(never, min(2, len(never)))]
+        name = f"{scene.name}-{number}"
+        records = [_record(name, place, scene.memories[place]) for place in sorted(kept)]
+        yield Life(name, tuple(records), tuple(_question(name, asked, kept) for asked in chosen), frozenset())
+
+
+def _record(name: str, place: int, said: Remark) -> Record:
+    return Record(
+        content=said.text, id=f"{name}-{place}", speaker=said.speaker, event_at=FIRST_DAY + place * timedelta(days=9)
+    )
+
+
+def _question(name: str, asked: Asked, kept: Set[int]) -> Question:
+    relevant = tuple(f"{name}-{place}" for place in asked.answers if place in kept)
+    return Question(f"{name}-{asked.text}", name, asked.text, relevant, now=FIRST_DAY + timedelta(days=300))
+
+
+def shares_of(asked: Sequence[Recorded], shares: Mapping[str, float]) -> Array:
     """How much each question counts, so that a data set counts by its share."""
     counts = {name: sum(one.data == name for one in asked) for name in {one.data for one in asked}}
     share = np.array([shares[one.data] / counts[one.data] for one in asked])
     return share * len(asked) / share.sum()
 
 
-def fit_hits(asked: Sequence[Asked]) -> Array:
+def fit_hits(asked: Sequence[Recorded]) -> Array:
     counts = np.repeat(shares_of(asked, HIT_SHARES), [len(one.table[:JUDGED]) for one in asked])
     return logistic(
         np.concatenate([one.table[:JUDGED] for one in asked]),
@@ -127,7 +174,7 @@ def fit_hits(asked: Sequence[Asked]) -> Array:
     )
 
 
-def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
+def fit_recalls(asked: Sequence[Recorded], weights: Array) -> Array:
     """Questions that nothing answers count as a share of those of their data set that something answers.
 
     In small stores they count as they are.
@@ -136,12 +183,12 @@ def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
     for name in {one.data for one in asked}:
         mine = np.array([one.data == name for one in asked])
         never = mine & ~answered
-        if name != SMALL:
+        if not name.startswith((SMALL, NEW)):
             counts[never] *= NEVER * (mine & answered).sum() / max(1, never.sum())
     return logistic(recall_table(asked, weights), answered.astype(float), counts)
 
 
-def recall_table(asked: Sequence[Asked], weights: Array) -> Array:
+def recall_table(asked: Sequence[Recorded], weights: Array) -> Array:
     tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32), one.words) for one in asked]
     return np.array([recall_terms(*each) for each in tables], dtype=float)
 
@@ -166,7 +213,7 @@ def calibration_error(chances: Array, right: Array, bins: int = 10) -> float:
     return float(sum(part.mean() * abs(chances[part].mean() - right[part].mean()) for part in chosen))
 
 
-def constants(asked: Sequence[Asked], left_out: Set[str] = frozenset()) -> tuple[Array, Array]:
+def constants(asked: Sequence[Recorded], left_out: Set[str] = frozenset()) -> tuple[Array, Array]:
     """The weights of the hits and of the recall, fitted on all folds but these."""
     rest = [one for one in asked if one.fold not in left_out]
     weights = fit_hits(rest)
@@ -185,6 +232,7 @@ def main() -> None:
             sets = data_sets(given)
             if given.lives:
                 sets[SMALL] = small_stores(cases_of("absence", ["choose"]))
+                sets[NEW] = dataset_of(list(new_stores(read_scenes(SCENES), random.Random(11))))
             asked = [one for name, data in sets.items() for one in ask_all(name, data, stores / f"{name}.db")]
         if given.keep:
             given.keep.write_bytes(pickle.dumps(asked))
@@ -212,7 +260,12 @@ def main() -> None:
             recognised = f", never answered recognised {(never < limit).mean():.2f}" if len(never) else ""
             print(f"  from {limit:.2f} on: refused {(said < limit).mean():.3f}{recognised}")
     weights, recall = constants(asked)
-    for name, names, values in (("weights", HIT_TERMS, weights), ("recall", RECALL_TERMS, recall)):
+    known, new = np.split(recall, 2)
+    for name, names, values in (
+        ("weights", HIT_TERMS, weights),
+        ("recall", RECALL_TERMS, known),
+        ("new", RECALL_TERMS, new),
+    ):
         print(f"{name} = {{ {', '.join(f'{key} = {value:.2f}' for key, value in zip(names, values, strict=True))} }}")
 
 

@@ -7,6 +7,7 @@ import lzma
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from training.reader.pairs import DATA
 
@@ -35,8 +36,8 @@ class Scene:
     questions: tuple[Asked, ...]
 
 
-def read_scenes() -> list[Scene]:
-    with lzma.open(FILE, "rt", encoding="utf-8") as lines:
+def read_scenes(path: Path = FILE) -> list[Scene]:
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
         return [_scene(line) for line in lines]
 
 

@@ -191,14 +191,27 @@ _WHO_IS = re.compile(
     r"\W*(?:who(?:['’]?s| is| was| are| were)|wer (?:ist|sind)|qui est|quién es|chi è|quem é|wie is)\b", re.IGNORECASE
 )
 
-RECALL_TERMS = ("one", "best", "three", "unjudged", "messages", "few", "listed", *WORD_TERMS)
-"""Terms of the chance of a recall: the log-odds of its likeliest hit, and the mean of the reader's best three.
+RECALL_TERMS = (
+    "one",
+    "best",
+    "three",
+    "unjudged",
+    "messages",
+    "few",
+    "few_unjudged",
+    "listed",
+    "likeness",
+    *WORD_TERMS,
+)
+"""Terms of the chance of a recall: the log-odds of its likeliest hit, the mean of the reader's best three, the highest
+cosine.
 
-`few` is near to 1 if there are hardly any candidates and some were read: small stores answer less of what one asks.
+`few` and `few_unjudged`, if nothing was read, are near to 1 if there are hardly any candidates: small stores answer
+less of what one asks. In a store of a few memories each term weighs differently.
 """
 
-FEW_CANDIDATES = 40
-"""From so many candidates on there are not few."""
+FEW_CANDIDATES, NEW_STORE = 40, 12
+"""From so many candidates on there are not few, and a store is not new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +224,9 @@ class ChanceConstants(Value):
     recall: Annotated[Mapping[str, float], Between(-100, 100), About("The weight of each term of the whole recall")] = (
         field(default_factory=dict)
     )
+    new: Annotated[Mapping[str, float], Between(-100, 100), About("What each weighs more in a new store")] = field(
+        default_factory=dict
+    )
     found: Annotated[float, Between(0, 1), About("Minimum chance of a recall that counts as found")] = 0.5
 
 
@@ -221,7 +237,7 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
         return replace(pool, chance=0.0, found=False)
     table = chance_table(ranked, context, pool.answers)
     odds = table @ np.array([by.weights.get(name, 0.0) for name in HIT_TERMS])
-    weights = np.array([by.recall.get(name, 0.0) for name in RECALL_TERMS])
+    weights = np.array([each.get(name, 0.0) for each in (by.recall, by.new) for name in RECALL_TERMS])
     whole = probability(float(recall_terms(table, odds, word_terms(ranked[0], table, context)) @ weights))
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
     each = _falling([probability(value) for value in odds.tolist()], whole)
@@ -266,13 +282,17 @@ def word_terms(best: Candidate, table: Matrix, context: SearchContext) -> tuple[
 
 
 def recall_terms(table: Matrix, odds: Vector, words: Sequence[float] = NO_WORDS) -> Vector:
-    """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words."""
+    """A value for each of `RECALL_TERMS`, from the terms of the hits, their log-odds and those of the words; then each
+    again as far as the store is new."""
     column = dict(zip(HIT_TERMS, table.T, strict=True))
     unjudged, messages = column["unjudged"], column["messages"]
     read = np.sort(column["answers"][column["unread"] + unjudged + messages == 0])[::-1]
     three = read[:3].mean() if read.size else 0.0
-    few = 0.0 if unjudged[0] else max(0.0, 1 - len(table) / FEW_CANDIDATES)
-    return np.array([1.0, odds.max(), three, unjudged[0], messages[0], few, column["listed"][0], *words])
+    few, new = (max(0.0, 1 - len(table) / count) for count in (FEW_CANDIDATES, NEW_STORE))
+    fewness = few * (1 - unjudged[0]), few * unjudged[0]
+    hits = odds.max(), three, unjudged[0], messages[0]
+    terms = np.array([1.0, *hits, *fewness, column["listed"][0], column["dense"].max(), *words])
+    return np.concatenate([terms, terms * new])
 
 
 def chance_table(
