@@ -26,8 +26,8 @@ from fivefold.errors import (
 PACKAGE = Path(fivefold.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 COMMAND = re.compile(r"fivefold (keys|reembed|migrate|maintain|doctor|db|bench|serve|mcp|backup|restore)\b")
-MAY_NAME = {"stores/sqlite/encryption.py", "web/openapi.py"}
-"""They say how to install a library, or describe where keys come from."""
+MAY_NAME = {"hooks/agents.py", "stores/sqlite/encryption.py", "web/openapi.py"}
+"""They name the commands of an agent, say how to install a library, or describe where keys come from."""
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,8 @@ def _plain(value: object, engine: Engine) -> Any:
         fields = value.to_dict()
         for own in ("id", "source_id", "target_id", "bytes_on_disk"):
             fields.pop(own, None)
+        for period in fields.get("periods", ()):
+            period.pop("ms")
         return {**fields, "aliases": sorted(fields["aliases"])} if "aliases" in fields else fields
     if isinstance(value, Mapping):
         return {str(key): _plain(item, engine) for key, item in value.items()}

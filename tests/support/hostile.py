@@ -38,7 +38,7 @@ _BRIEF = re.compile(rf"{BRIEF_OPENING} \(today is {_DAY}\):")
 _HEADINGS = re.compile(
     r"Last turns of the conversation:|Standing wishes of the user that may apply:"
     rf"|(?:Memories, oldest first|Nearest memories, unlikely to answer) \(now it is [^<>]+\):|{_DAY}|"
-    rf"(?:{'|'.join(SECTIONS)}|coming|changed in the last session):|- .*|"
+    rf"(?:{'|'.join(SECTIONS)}|coming|changed in the last session):|- .*| .*|"
 )
 _CLOSING = re.compile(r"\(\d+ more did not fit\.\)")
 _INVISIBLE = re.compile(r"[\s\u200c\u200d\ufe00-\ufe0f]")

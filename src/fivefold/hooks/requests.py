@@ -80,7 +80,8 @@ def _known(engine: Engine, room: int, now: datetime, with_turns: bool) -> str:
     parts = []
     profile = engine.profile(token_budget=max(1, room * PROFILE_SHARE // 100), now=now)
     if profile.facts:
-        parts.append("\n".join(map(quote_line, str(profile).splitlines())))
+        lines = str(profile).splitlines()
+        parts.append("\n".join(" " * line.startswith(" ") + quote_line(line) for line in lines))
     ahead = engine.agenda(now, now + TIME_AHEAD, limit=MAX_LINES).facts
     changed = engine.changes().replaced[:MAX_LINES] if with_turns else ()
     for title, lines in (

@@ -116,14 +116,14 @@ class Profile(Value):
 
 
 def profile_text(facts: Iterable[Fact]) -> str:
-    """The facts under the names of their sections."""
+    """The facts, indented, under the names of their sections."""
     lines: list[str] = []
     section = ""
     for fact in facts:
         if fact.section != section:
             section = fact.section
             lines.append(f"{section}:")
-        lines.append(fact.text)
+        lines.append(f" {fact.text}")
     return "\n".join(lines)
 
 
