@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -246,6 +245,5 @@ def mcp_sessions(transport: HttpTransport) -> StreamableHTTPSessionManager:
 
     from fivefold.mcp.server import Handlers, build
 
-    gc.freeze()  # none of its thousands of classes is garbage
     built, size = build(Handlers(transport)), transport.opened.limits.body_bytes
     return StreamableHTTPSessionManager(built, json_response=True, stateless=True, max_request_body_size=size)
