@@ -40,7 +40,7 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
                 with store.connections.reader() as connection:
                     by_vec0 = vectors.knn(connection, space, "full", question, 20, keep)
                     in_memory = store.vector_cache.search(connection, space, "full", question, 20, keep)
-                assert [round(hit.score, 5) for hit in by_vec0] == [round(hit.score, 5) for hit in in_memory]
+                assert [hit.score for hit in by_vec0] == pytest.approx([hit.score for hit in in_memory], abs=1e-5)
 
 
 def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
