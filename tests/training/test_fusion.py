@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from training.fusion.chances import SCENES, SIZES, new_stores
 from training.fusion.fit import FREE, KINDS, MEASURES, SHARES, START, Question, measured
 from training.fusion.listwise import Array, Lists, fit, gradient
+from training.reader.scenes import read_scenes
 
 from fivefold.retrieval.stages.terms import TERMS
 
@@ -123,3 +126,16 @@ def test_the_measures_of_one_question_by_hand() -> None:
     gain, ideal = 1 / np.log2(3) + 1 / np.log2(8), 1 + 1 / np.log2(3) + 1 / np.log2(4)
     expected = {"hit@1": 0.0, "R@5": 1 / 3, "R@10": 2 / 3, "nDCG@10": gain / ideal, "all@10": 0.0}
     assert dict(zip(MEASURES, measured(question, scores), strict=True)) == pytest.approx(expected)
+
+
+def test_a_new_store_has_an_answer_and_is_asked_in_vain_too() -> None:
+    scenes = read_scenes(SCENES)
+    stores = list(new_stores(scenes, random.Random(11)))
+    assert len(stores) == 2 * len(scenes) == 812
+    assert {len(store.memories) for store in stores} == set(SIZES)
+    for store in stores:
+        ids = {record.id for record in store.memories}
+        assert store.questions[0].relevant
+        assert all(ids.issuperset(question.relevant) for question in store.questions)
+    never = sum(not question.relevant for store in stores for question in store.questions)
+    assert never == 1624

@@ -211,7 +211,7 @@ less of what one asks. In a store of a few memories each term weighs differently
 """
 
 FEW_CANDIDATES, NEW_STORE = 40, 12
-"""From so many candidates on there are not few, and a store is not new."""
+"""With fewer candidates there are few, and a store is new."""
 
 
 @dataclass(frozen=True, slots=True)
